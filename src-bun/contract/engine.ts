@@ -1,0 +1,80 @@
+// What the main thread and the engine worker say to each other. Everything here survives a structured clone and JSON.
+
+export type WireError = { readonly code: string; readonly message: string };
+
+export type ChatMessage = { readonly role: "system" | "user" | "assistant"; readonly content: string };
+
+export type GenerateRequest = {
+  readonly messages: readonly ChatMessage[];
+  /** A model's id as `/v1/models` lists it; null means the one that is loaded. */
+  readonly model: string | null;
+  /** Null: until the end of the turn or of the context. */
+  readonly maxTokens: number | null;
+  /** 0 is greedy. */
+  readonly temperature: number;
+  /** The same seed gives the same text; null draws one. */
+  readonly seed: number | null;
+};
+
+export type CachedTokens = { readonly ram: number; readonly ssd: number };
+
+/** Why a prompt token had to be computed although something is kept. */
+export type MissReason =
+  | { readonly kind: "cold" }
+  | { readonly kind: "diverged"; readonly atToken: number }
+  | { readonly kind: "damaged-block"; readonly message: string };
+
+export type FinishReason = "stop" | "length" | "cancelled";
+
+export type GenerateResult = {
+  readonly text: string;
+  readonly model: string;
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  readonly cachedTokens: CachedTokens;
+  readonly missReason: MissReason | null;
+  /** From the request's arrival to its first token; null when none came. */
+  readonly ttftMs: number | null;
+  readonly prefillTokensPerSecond: number | null;
+  readonly decodeTokensPerSecond: number | null;
+  readonly finishReason: FinishReason;
+};
+
+export type GenerateProgress =
+  | {
+      readonly kind: "prefill";
+      readonly doneTokens: number;
+      readonly totalTokens: number;
+      readonly cachedTokens: CachedTokens;
+    }
+  | { readonly kind: "text"; readonly text: string };
+
+export type ModelInfo = {
+  readonly id: string;
+  readonly name: string;
+  readonly contextTokens: number;
+  readonly weightBytes: number;
+  /** Bytes of KV a token takes in RAM and on the SSD. */
+  readonly kvBytesPerToken: number;
+};
+
+export type EngineStatus = {
+  readonly model: ModelInfo | null;
+  readonly activeRequests: number;
+  readonly liveHandles: number;
+  readonly memory: { readonly activeBytes: number; readonly cacheBytes: number; readonly peakBytes: number };
+  readonly cache: { readonly tips: number; readonly tipBytes: number; readonly ssdBytes: number };
+  /** Of the write-behind: jobs not yet durable, and blocks that were given up. */
+  readonly writes: { readonly pendingJobs: number; readonly droppedJobs: number; readonly lastError: string | null };
+};
+
+/** The engine as the main thread sees it: server, page and command line hold nothing else of it. */
+export type EnginePort = {
+  /** Rejects with a KeepwarmError. A signal that aborts ends it with `finishReason: "cancelled"`. */
+  generate(
+    request: GenerateRequest,
+    onProgress: (progress: GenerateProgress) => void,
+    signal: AbortSignal,
+  ): Promise<GenerateResult>;
+  status(): Promise<EngineStatus>;
+};
