@@ -1,0 +1,76 @@
+// An owned handle on an MLX array. Whoever makes one disposes of it, by `using`, by an ArrayScope or by hand.
+import { type Pointer, ptr, read } from "bun:ffi";
+import { DTYPES, type Dtype, dtypeOf } from "./dtype.ts";
+import type { MlxLibrary } from "./library.ts";
+
+export class MlxArray implements Disposable {
+  readonly #library: MlxLibrary;
+  #handle: Pointer | null;
+
+  readonly #net: FinalizationRegistry<Pointer>;
+
+  /** Takes ownership of `handle`; `net` frees what was forgotten. */
+  constructor(library: MlxLibrary, handle: Pointer, net: FinalizationRegistry<Pointer>) {
+    this.#library = library;
+    this.#handle = handle;
+    this.#net = net;
+    library.liveHandles++;
+  }
+
+  get handle(): Pointer {
+    if (this.#handle === null) throw new Error("an MLX array was used after it had been disposed of");
+    return this.#handle;
+  }
+
+  get isDisposed(): boolean {
+    return this.#handle === null;
+  }
+
+  get shape(): number[] {
+    const rank = this.#library.number("mlx_array_ndim", this.handle);
+    if (rank === 0) return [];
+    const address = this.#library.value("mlx_array_shape", this.handle);
+    return Array.from({ length: rank }, (_, axis) => read.i32(address, axis * 4));
+  }
+
+  /** In elements. Requires an evaluated array. */
+  get strides(): number[] {
+    const rank = this.#library.number("mlx_array_ndim", this.handle);
+    if (rank === 0) return [];
+    const address = this.#library.value("mlx_array_strides", this.handle);
+    return Array.from({ length: rank }, (_, axis) => Number(read.i64(address, axis * 8)));
+  }
+
+  get dtype(): Dtype {
+    return dtypeOf(this.#library.number("mlx_array_dtype", this.handle));
+  }
+
+  get itemSize(): number {
+    return DTYPES[this.dtype].itemSize;
+  }
+
+  get byteLength(): number {
+    return this.#library.number("mlx_array_nbytes", this.handle);
+  }
+
+  /** Address of the first element. Requires an evaluated array; holds as long as some handle on the data lives. */
+  get pointer(): Pointer {
+    return this.#library.value("mlx_array_data_uint8", this.handle);
+  }
+
+  /** The only element of an unsigned 32-bit array; evaluates it. */
+  toUint32(): number {
+    const out = new Uint32Array(1);
+    this.#library.call("mlx_array_item_uint32", out, this.handle);
+    return read.u32(ptr(out), 0);
+  }
+
+  /** Safe to call twice. */
+  [Symbol.dispose](): void {
+    if (this.#handle === null) return;
+    this.#net.unregister(this);
+    this.#library.call("mlx_array_free", this.#handle);
+    this.#handle = null;
+    this.#library.liveHandles--;
+  }
+}

@@ -1,0 +1,154 @@
+// MLX's operations as functions of arrays. They build a graph; nothing is computed before an evaluation.
+import type { MlxArray } from "./array.ts";
+import { DTYPES, type Dtype } from "./dtype.ts";
+import type { FfiValue } from "./library.ts";
+import type { MlxRuntime } from "./runtime.ts";
+import type { MlxSymbol } from "./symbols.ts";
+
+export type Quantization = { readonly groupSize: number; readonly bits: number };
+
+const PRESENT = 1n << 32n;
+const presentInt = (value: number): bigint => BigInt(value) | PRESENT;
+const presentFloat = (value: number): bigint =>
+  BigInt(new Uint32Array(Float32Array.of(value).buffer)[0] ?? 0) | PRESENT;
+const cString = (text: string): Uint8Array => new TextEncoder().encode(`${text}\0`);
+
+const AFFINE = cString("affine");
+const CAUSAL = cString("causal");
+const NO_MASK = cString("");
+
+const span = (start: readonly number[], stop: readonly number[]): readonly FfiValue[] => {
+  const rank = start.length;
+  return [Int32Array.from(start), rank, Int32Array.from(stop), rank, new Int32Array(rank).fill(1), rank];
+};
+
+export class MlxOps {
+  readonly #runtime: MlxRuntime;
+
+  constructor(runtime: MlxRuntime) {
+    this.#runtime = runtime;
+  }
+
+  zeros(shape: readonly number[], dtype: Dtype): MlxArray {
+    return this.#make("mlx_zeros", Int32Array.from(shape), shape.length, DTYPES[dtype].id);
+  }
+
+  scalar(value: number): MlxArray {
+    return this.#runtime.adopt(this.#runtime.library.value("mlx_array_new_float32", value));
+  }
+
+  asType(array: MlxArray, dtype: Dtype): MlxArray {
+    return this.#make("mlx_astype", array.handle, DTYPES[dtype].id);
+  }
+
+  /** Rows one after another in memory; a copy where they are not. */
+  contiguous(array: MlxArray): MlxArray {
+    return this.#make("mlx_contiguous", array.handle, false);
+  }
+
+  reshape(array: MlxArray, shape: readonly number[]): MlxArray {
+    return this.#make("mlx_reshape", array.handle, Int32Array.from(shape), shape.length);
+  }
+
+  transpose(array: MlxArray, axes: readonly number[]): MlxArray {
+    return this.#make("mlx_transpose_axes", array.handle, Int32Array.from(axes), axes.length);
+  }
+
+  /** Elements from `start` up to `stop` on every axis. */
+  slice(array: MlxArray, start: readonly number[], stop: readonly number[]): MlxArray {
+    return this.#make("mlx_slice", array.handle, ...span(start, stop));
+  }
+
+  /** `array` with `update` in place of the elements from `start` to `stop`; in its memory when nobody else holds it. */
+  sliceUpdate(array: MlxArray, update: MlxArray, start: readonly number[], stop: readonly number[]): MlxArray {
+    return this.#make("mlx_slice_update", array.handle, update.handle, ...span(start, stop));
+  }
+
+  concatenate(arrays: readonly MlxArray[], axis: number): MlxArray {
+    return this.#runtime.withVector(arrays, (vector) => this.#make("mlx_concatenate_axis", vector, axis));
+  }
+
+  /** The rows of `array` that `indices` names, along `axis`. */
+  take(array: MlxArray, indices: MlxArray, axis: number): MlxArray {
+    return this.#make("mlx_take_axis", array.handle, indices.handle, axis);
+  }
+
+  add(a: MlxArray, b: MlxArray): MlxArray {
+    return this.#make("mlx_add", a.handle, b.handle);
+  }
+
+  multiply(a: MlxArray, b: MlxArray): MlxArray {
+    return this.#make("mlx_multiply", a.handle, b.handle);
+  }
+
+  matmul(a: MlxArray, b: MlxArray): MlxArray {
+    return this.#make("mlx_matmul", a.handle, b.handle);
+  }
+
+  /** x · sigmoid(x) (Elfwing et al. 2017). */
+  silu(x: MlxArray): MlxArray {
+    return this.multiply(x, this.#make("mlx_sigmoid", x.handle));
+  }
+
+  argmax(array: MlxArray, axis: number): MlxArray {
+    return this.#make("mlx_argmax_axis", array.handle, axis, false);
+  }
+
+  sum(array: MlxArray): MlxArray {
+    return this.#make("mlx_sum", array.handle, false);
+  }
+
+  dequantize(weight: MlxArray, scales: MlxArray, biases: MlxArray, how: Quantization, dtype: Dtype): MlxArray {
+    return this.#make(
+      "mlx_dequantize",
+      weight.handle,
+      scales.handle,
+      biases.handle,
+      presentInt(how.groupSize),
+      presentInt(how.bits),
+      AFFINE,
+      null,
+      presentInt(DTYPES[dtype].id),
+    );
+  }
+
+  /** Root mean square norm over the last axis (Zhang and Sennrich 2019). */
+  rmsNorm(x: MlxArray, weight: MlxArray, epsilon: number): MlxArray {
+    return this.#make("mlx_fast_rms_norm", x.handle, weight.handle, epsilon);
+  }
+
+  /** Rotary position embedding (Su et al. 2021) over halves of the last axis; x is [batch, heads, tokens, headDim]. */
+  rope(x: MlxArray, dimensions: number, base: number, offset: number): MlxArray {
+    return this.#make("mlx_fast_rope", x.handle, dimensions, false, presentFloat(base), 1, offset, null);
+  }
+
+  /** softmax(q · kᵀ · scale) · v; each is [batch, heads, tokens, headDim], heads of k and v may be fewer. */
+  attention(q: MlxArray, k: MlxArray, v: MlxArray, scale: number, mask: "causal" | "none"): MlxArray {
+    const mode = mask === "causal" ? CAUSAL : NO_MASK;
+    return this.#make(
+      "mlx_fast_scaled_dot_product_attention",
+      q.handle,
+      k.handle,
+      v.handle,
+      scale,
+      mode,
+      null,
+      null,
+      false,
+    );
+  }
+
+  randomKey(seed: bigint): MlxArray {
+    return this.#runtime.adopt(this.#runtime.library.result("mlx_random_key", seed));
+  }
+
+  /** One draw along the last axis from unnormalised log-probabilities. */
+  categorical(logits: MlxArray, key: MlxArray): MlxArray {
+    return this.#make("mlx_random_categorical", logits.handle, -1, key.handle);
+  }
+
+  #make(name: MlxSymbol, ...args: readonly FfiValue[]): MlxArray {
+    const { library, stream } = this.#runtime;
+    return this.#runtime.adopt(library.result(name, ...args, stream));
+  }
+}

@@ -1,0 +1,13 @@
+/** The shape of a Llama-architecture model (Touvron et al. 2023). */
+export type LlamaConfig = {
+  readonly layers: number;
+  readonly hiddenSize: number;
+  readonly intermediateSize: number;
+  readonly heads: number;
+  readonly kvHeads: number;
+  readonly headDim: number;
+  readonly vocabularySize: number;
+  readonly contextTokens: number;
+  readonly ropeBase: number;
+  readonly normEpsilon: number;
+};
