@@ -70,7 +70,10 @@ export type EngineStatus = {
 
 /** The engine as the main thread sees it: server, page and command line hold nothing else of it. */
 export type EnginePort = {
-  /** Rejects with a KeepwarmError. A signal that aborts ends it with `finishReason: "cancelled"`. */
+  /**
+   * Rejects with a KeepwarmError. A signal that aborts ends it with `finishReason: "cancelled"`, or, when it had not
+   * begun, rejects with the code "cancelled".
+   */
   generate(
     request: GenerateRequest,
     onProgress: (progress: GenerateProgress) => void,

@@ -1,0 +1,109 @@
+// Saves what a request added after it has been answered: cuts blocks from the live KV at once, then lets the store
+// write them one chat after the other. Lives on the engine thread.
+import { commonPrefix } from "./common-prefix.ts";
+import type { Destination, KvBlocks } from "./kv-blocks.ts";
+
+/** The longest span of tokens a block holds. */
+export const BLOCK_TOKENS = 256;
+
+/** What write-behind needs of the store. */
+export type DurableStore = {
+  longestDurablePrefix(tokens: Uint32Array, namespace: string): number;
+  /** True when all of `tokens` is durable. `blocks` are those that are not yet, in order. */
+  storeAsync(
+    tokens: Uint32Array,
+    blocks: readonly { readonly start: number; readonly end: number; readonly tensors: readonly Destination[] }[],
+    namespace: string,
+  ): Promise<boolean>;
+};
+
+type Job<Block> = {
+  readonly tokens: Uint32Array;
+  readonly namespace: string;
+  readonly bytes: number;
+  readonly spans: readonly { readonly start: number; readonly end: number; readonly block: Block }[];
+};
+
+export class WriteBehind<Kv, Block> {
+  readonly #kv: KvBlocks<Kv, Block>;
+  readonly #store: DurableStore;
+  readonly #maxBytes: number;
+  readonly #pending = new Set<Job<Block>>();
+  #tail: Promise<void> = Promise.resolve();
+  #droppedJobs = 0;
+  #lastError: string | null = null;
+
+  /** `maxBytes` bounds the copies that wait to be written. */
+  constructor(options: { kv: KvBlocks<Kv, Block>; store: DurableStore; maxBytes: number }) {
+    this.#kv = options.kv;
+    this.#store = options.store;
+    this.#maxBytes = options.maxBytes;
+  }
+
+  get status(): { readonly pendingJobs: number; readonly droppedJobs: number; readonly lastError: string | null } {
+    return { pendingJobs: this.#pending.size, droppedJobs: this.#droppedJobs, lastError: this.#lastError };
+  }
+
+  /** Cuts what neither is durable nor waits to be; `tokens` are the positions of `kv`. Safe to call for known tokens. */
+  schedule(tokens: Uint32Array, namespace: string, kv: Kv): void {
+    const start = this.#covered(tokens, namespace);
+    if (start >= tokens.length) return;
+    if (this.#pendingBytes() >= this.#maxBytes) {
+      this.#drop("more was computed than the SSD could take in time");
+      return;
+    }
+    const spans = [];
+    for (let from = start; from < tokens.length; from += BLOCK_TOKENS) {
+      const end = Math.min(tokens.length, from + BLOCK_TOKENS);
+      spans.push({ start: from, end, block: this.#kv.cut(kv, from, end) });
+    }
+    const bytes = spans.reduce((sum, { block }) => sum + this.#kv.blockBytes(block), 0);
+    const job = { tokens, namespace, spans, bytes };
+    this.#pending.add(job);
+    this.#tail = this.#tail.then(() => this.#write(job));
+  }
+
+  /** Waits until all is durable or given up; what is not by then counts as dropped. */
+  async flush(deadlineMs: number): Promise<void> {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const deadline = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, deadlineMs);
+    });
+    await Promise.race([this.#tail, deadline]);
+    clearTimeout(timer);
+    for (const _ of this.#pending) this.#drop("the app was closed before it was written");
+  }
+
+  async #write(job: Job<Block>): Promise<void> {
+    try {
+      const blocks = job.spans.map(({ start, end, block }) => ({ start, end, tensors: this.#kv.views(block) }));
+      const isDurable = await this.#store.storeAsync(job.tokens, blocks, job.namespace);
+      if (!isDurable) this.#drop("the SSD tier did not take it");
+    } catch (thrown) {
+      this.#drop(thrown instanceof Error ? thrown.message : String(thrown));
+    } finally {
+      this.#pending.delete(job);
+      for (const { block } of job.spans) this.#kv.disposeBlock(block);
+    }
+  }
+
+  /** Leading tokens that are durable or on their way. */
+  #covered(tokens: Uint32Array, namespace: string): number {
+    let covered = this.#store.longestDurablePrefix(tokens, namespace);
+    for (const job of this.#pending) {
+      if (job.namespace === namespace) covered = Math.max(covered, commonPrefix(job.tokens, tokens));
+    }
+    return covered;
+  }
+
+  #pendingBytes(): number {
+    let bytes = 0;
+    for (const job of this.#pending) bytes += job.bytes;
+    return bytes;
+  }
+
+  #drop(reason: string): void {
+    this.#droppedJobs++;
+    this.#lastError = reason;
+  }
+}

@@ -1,0 +1,158 @@
+// The engine itself, on whichever thread it is made: MLX, the model, the prompt cache and its SSD tier.
+import { KeepwarmError } from "../base/errors.ts";
+import { PromptCache } from "../cache/prompt-cache.ts";
+import { WriteBehind } from "../cache/write-behind.ts";
+import type { EngineStatus, GenerateProgress, GenerateRequest, GenerateResult, ModelInfo } from "../contract/engine.ts";
+import { setBlasThreads } from "../mlx/blas-threads.ts";
+import { MlxOps } from "../mlx/ops.ts";
+import { MlxRuntime } from "../mlx/runtime.ts";
+import type { LiveKv } from "../model/live-kv.ts";
+import { LoadedModel } from "../model/loaded-model.ts";
+import { nodeFilesystem } from "../platform/filesystem.ts";
+import { KvWriter } from "../storage/kv-writer.ts";
+import { SsdCacheStore } from "../storage/ssd-cache.ts";
+import { generate, type Workbench } from "./generate.ts";
+import { type KvBlock, LlamaKvBlocks } from "./kv-blocks.ts";
+import type { EngineOptions } from "./messages.ts";
+import { calibratePieces } from "./piece-shape.ts";
+import { Scheduler } from "./scheduler.ts";
+
+/** Copies that wait for the SSD may take this much before further ones are dropped. */
+const PENDING_WRITE_BYTES = 1 << 30;
+/** Freed buffers that MLX keeps for reuse: a few layers' worth of intermediates, not whole prompts. */
+const MLX_CACHE_BYTES = 256 << 20;
+/** How long a close waits for writes. */
+const FLUSH_MS = 30_000;
+
+type Ssd = { readonly store: SsdCacheStore; readonly close: () => Promise<void> };
+
+export class EngineCore {
+  readonly #options: EngineOptions;
+  readonly #scheduler = new Scheduler();
+  readonly #running = new Set<AbortController>();
+  #runtime: MlxRuntime | null = null;
+  #ssd: Ssd | null = null;
+  #bench: Workbench | null = null;
+  #droppedJobs = 0;
+
+  constructor(options: EngineOptions) {
+    this.#options = options;
+  }
+
+  /** Loads a model in the place of the one before. Nothing of that one is left when loading fails. */
+  async load(modelPath: string): Promise<ModelInfo> {
+    await this.unload();
+    const runtime = this.#openRuntime();
+    const ops = new MlxOps(runtime);
+    const model = await LoadedModel.load(runtime, ops, modelPath);
+    this.#ssd ??= await this.#openSsd();
+    const kv = new LlamaKvBlocks(runtime, ops, model.llama.config);
+    using scratch = kv.allocate(1);
+    const shape = calibratePieces(runtime, model.llama, scratch, () => performance.now());
+    const store = this.#ssd?.store ?? null;
+    this.#bench = {
+      runtime,
+      ops,
+      model,
+      shape,
+      cache: new PromptCache<LiveKv, KvBlock>({ maxBytes: this.#options.ramBudgetBytes, kv, cold: store }),
+      writeBehind: store && new WriteBehind<LiveKv, KvBlock>({ kv, store, maxBytes: PENDING_WRITE_BYTES }),
+      now: () => performance.now(),
+      randomSeed: () => crypto.getRandomValues(new Uint32Array(1))[0] ?? 0,
+      turn: () => new Promise((resolve) => setImmediate(resolve)),
+    };
+    return describe(model);
+  }
+
+  /** Cancels what runs, keeps what was computed, and frees the model. Safe to call with none loaded. */
+  async unload(): Promise<void> {
+    for (const request of this.#running) request.abort();
+    await this.#scheduler.idle();
+    const bench = this.#bench;
+    if (bench === null) return;
+    this.#bench = null;
+    await bench.writeBehind?.flush(FLUSH_MS);
+    this.#droppedJobs += bench.writeBehind?.status.droppedJobs ?? 0;
+    bench.cache.clear();
+    bench.model[Symbol.dispose]();
+    bench.runtime.clearCache();
+  }
+
+  async generate(
+    request: GenerateRequest,
+    onProgress: (progress: GenerateProgress) => void,
+    signal: AbortSignal,
+  ): Promise<GenerateResult> {
+    const arrivedMs = performance.now();
+    const own = new AbortController();
+    this.#running.add(own);
+    const either = AbortSignal.any([signal, own.signal]);
+    try {
+      return await this.#scheduler.run(() => generate(this.#loaded(), request, onProgress, either, arrivedMs), either);
+    } finally {
+      this.#running.delete(own);
+    }
+  }
+
+  status(): EngineStatus {
+    const bench = this.#bench;
+    const writes = bench?.writeBehind?.status ?? { pendingJobs: 0, droppedJobs: 0, lastError: null };
+    return {
+      model: bench && describe(bench.model),
+      activeRequests: this.#scheduler.active,
+      liveHandles: this.#runtime?.library.liveHandles ?? 0,
+      memory: this.#runtime?.memory() ?? { activeBytes: 0, cacheBytes: 0, peakBytes: 0 },
+      cache: {
+        tips: bench?.cache.tips ?? 0,
+        tipBytes: bench?.cache.tipBytes ?? 0,
+        ssdBytes: this.#ssd?.store.usage().bytes ?? 0,
+      },
+      writes: { ...writes, droppedJobs: writes.droppedJobs + this.#droppedJobs },
+    };
+  }
+
+  async close(): Promise<{ readonly droppedJobs: number }> {
+    await this.unload();
+    await this.#ssd?.close();
+    this.#ssd = null;
+    this.#runtime?.[Symbol.dispose]();
+    this.#runtime = null;
+    return { droppedJobs: this.#droppedJobs };
+  }
+
+  #loaded(): Workbench {
+    if (this.#bench === null) throw new KeepwarmError("not-ready", "No model is loaded.");
+    return this.#bench;
+  }
+
+  #openRuntime(): MlxRuntime {
+    if (this.#runtime !== null) return this.#runtime;
+    const { blasLibrary, blasThreads, mlxLibrary } = this.#options;
+    const runtime = new MlxRuntime(mlxLibrary);
+    if (blasLibrary !== null) setBlasThreads(blasLibrary, blasThreads);
+    runtime.setCacheLimit(MLX_CACHE_BYTES);
+    this.#runtime = runtime;
+    return runtime;
+  }
+
+  async #openSsd(): Promise<Ssd | null> {
+    const { cacheFolder, storageWorker } = this.#options;
+    if (cacheFolder === null) return null;
+    const kvWriter = new KvWriter({ workerSource: storageWorker });
+    const kvReader = new KvWriter({ workerSource: storageWorker });
+    const store = await SsdCacheStore.open({ folder: cacheFolder, kvWriter, kvReader, filesystem: nodeFilesystem() });
+    return {
+      store,
+      close: async () => {
+        await store.close();
+        await kvWriter.close();
+        await kvReader.close();
+      },
+    };
+  }
+}
+
+const describe = ({ id, name, weightBytes, llama }: LoadedModel): ModelInfo => {
+  const { contextTokens, headDim, kvHeads, layers } = llama.config;
+  return { id, name, contextTokens, weightBytes, kvBytesPerToken: layers * 2 * kvHeads * headDim * 4 };
+};

@@ -1,0 +1,120 @@
+// The engine as the main thread holds it: typed calls over a worker that owns MLX.
+import { Worker } from "node:worker_threads";
+import { type ErrorCode, KeepwarmError } from "../base/errors.ts";
+import type {
+  EnginePort,
+  EngineStatus,
+  GenerateProgress,
+  GenerateRequest,
+  GenerateResult,
+  ModelInfo,
+} from "../contract/engine.ts";
+import type { EngineCommand, EngineEvent, EngineOptions, EngineReplies } from "./messages.ts";
+
+type Waiting = {
+  readonly resolve: (value: never) => void;
+  readonly reject: (error: Error) => void;
+  readonly onProgress: (progress: GenerateProgress) => void;
+};
+
+type Command = { [Kind in keyof EngineReplies]: Omit<EngineCommand & { kind: Kind }, "id"> };
+
+export class Engine implements EnginePort {
+  readonly #worker: Worker;
+  readonly #waiting = new Map<number, Waiting>();
+  #nextId = 1;
+  #exit: KeepwarmError | null = null;
+
+  /** Starts the worker from its bundled text. `onExit` hears of an end that nobody asked for. */
+  constructor(workerSource: string, options: EngineOptions, onExit: (error: KeepwarmError) => void) {
+    this.#worker = new Worker(workerSource, { eval: true, workerData: options });
+    let fault: unknown = null;
+    this.#worker.on("message", (event: EngineEvent) => this.#receive(event));
+    this.#worker.on("error", (error) => {
+      fault = error;
+    });
+    this.#worker.on("exit", () => {
+      const why = fault instanceof Error ? `: ${fault.message}` : "";
+      this.#exit = new KeepwarmError("engine-exited", `The engine stopped${why}. Start Keepwarm again.`, {
+        cause: fault,
+      });
+      const wasAsked = this.#waiting.size === 0 && fault === null;
+      for (const { reject } of this.#waiting.values()) reject(this.#exit);
+      this.#waiting.clear();
+      if (!wasAsked) onExit(this.#exit);
+    });
+  }
+
+  load(modelPath: string): Promise<ModelInfo> {
+    return this.#send<"load">({ kind: "load", modelPath }).reply;
+  }
+
+  async unload(): Promise<void> {
+    await this.#send<"unload">({ kind: "unload" }).reply;
+  }
+
+  async generate(
+    request: GenerateRequest,
+    onProgress: (progress: GenerateProgress) => void,
+    signal: AbortSignal,
+  ): Promise<GenerateResult> {
+    if (signal.aborted) throw new KeepwarmError("cancelled", "The request was cancelled before it started.");
+    const { id, reply } = this.#send<"generate">({ kind: "generate", request }, onProgress);
+    const cancel = (): void => this.#post({ kind: "cancel", target: id });
+    signal.addEventListener("abort", cancel, { once: true });
+    try {
+      return await reply;
+    } finally {
+      signal.removeEventListener("abort", cancel);
+    }
+  }
+
+  status(): Promise<EngineStatus> {
+    return this.#send<"status">({ kind: "status" }).reply;
+  }
+
+  /** Ends after what was computed is durable or counted as dropped. */
+  async close(): Promise<{ readonly droppedJobs: number }> {
+    const result = await this.#send<"close">({ kind: "close" }).reply;
+    await this.#worker.terminate();
+    return result;
+  }
+
+  #send<Kind extends keyof EngineReplies>(
+    command: Command[Kind],
+    onProgress: (progress: GenerateProgress) => void = () => undefined,
+  ): { readonly id: number; readonly reply: Promise<EngineReplies[Kind]> } {
+    const id = this.#nextId++;
+    const reply = new Promise<EngineReplies[Kind]>((resolve, reject) => {
+      if (this.#exit !== null) {
+        reject(this.#exit);
+        return;
+      }
+      this.#waiting.set(id, { resolve, reject, onProgress });
+      this.#post({ ...command, id } as unknown as EngineCommand);
+    });
+    return { id, reply };
+  }
+
+  #post(command: EngineCommand): void {
+    this.#worker.postMessage(command);
+  }
+
+  #receive(event: EngineEvent): void {
+    const waiting = this.#waiting.get(event.id);
+    if (waiting === undefined) return;
+    switch (event.kind) {
+      case "progress":
+        waiting.onProgress(event.progress);
+        return;
+      case "reply":
+        this.#waiting.delete(event.id);
+        waiting.resolve(event.value as never);
+        return;
+      case "failed":
+        this.#waiting.delete(event.id);
+        waiting.reject(new KeepwarmError(event.error.code as ErrorCode, event.error.message));
+        return;
+    }
+  }
+}

@@ -1,0 +1,98 @@
+// The prompt cache's hands on MLX: cuts blocks from live KV, lends their addresses, and copies prefixes.
+import type { Destination, KvBlocks, TensorSlot } from "../cache/kv-blocks.ts";
+import type { MlxArray } from "../mlx/array.ts";
+import type { MlxOps } from "../mlx/ops.ts";
+import type { MlxRuntime } from "../mlx/runtime.ts";
+import { LiveKv } from "../model/live-kv.ts";
+import type { LlamaConfig } from "../model/llama-config.ts";
+
+/** Keys and values of all layers, [kvHeads, tokens, headDim] each, computed and contiguous. */
+export type KvBlock = readonly MlxArray[];
+
+/** All layers of full attention are one group: they are cut at the same tokens. */
+const FULL_ATTENTION = 0;
+
+export class LlamaKvBlocks implements KvBlocks<LiveKv, KvBlock> {
+  readonly #runtime: MlxRuntime;
+  readonly #ops: MlxOps;
+  readonly #config: LlamaConfig;
+
+  constructor(runtime: MlxRuntime, ops: MlxOps, config: LlamaConfig) {
+    this.#runtime = runtime;
+    this.#ops = ops;
+    this.#config = config;
+  }
+
+  allocate(capacity: number): LiveKv {
+    return new LiveKv(this.#runtime, this.#ops, this.#config, capacity);
+  }
+
+  destinations(kv: LiveKv, slots: readonly TensorSlot[], length: number): readonly Destination[] {
+    const own = kv.arrays.map((array) => this.#view(array, length));
+    const fits = (slot: TensorSlot, index: number): boolean =>
+      slot.dtype === own[index]?.dtype && slot.shape.join() === own[index].shape.join();
+    if (slots.length !== own.length || !slots.every(fits)) {
+      throw new RangeError("the stored tensors are not those of the loaded model");
+    }
+    return own;
+  }
+
+  publish(kv: LiveKv, length: number): void {
+    kv.publish(length);
+  }
+
+  length(kv: LiveKv): number {
+    return kv.length;
+  }
+
+  bytes(kv: LiveKv): number {
+    return kv.byteLength;
+  }
+
+  truncate(kv: LiveKv, length: number): void {
+    kv.truncate(length);
+  }
+
+  clone(kv: LiveKv, length: number, capacity: number): LiveKv {
+    return kv.copyPrefix(length, capacity);
+  }
+
+  cut(kv: LiveKv, start: number, end: number): KvBlock {
+    const block = Array.from({ length: this.#config.layers }, (_, layer) => {
+      const { keys, values } = kv.cut(layer, start, end);
+      return [keys, values];
+    }).flat();
+    this.#runtime.evaluate(block);
+    return block;
+  }
+
+  views(block: KvBlock): readonly Destination[] {
+    return block.map((array) => this.#view(array, array.shape[2] ?? 0));
+  }
+
+  blockBytes(block: KvBlock): number {
+    return block.reduce((sum, array) => sum + array.byteLength, 0);
+  }
+
+  dispose(kv: LiveKv): void {
+    kv[Symbol.dispose]();
+  }
+
+  disposeBlock(block: KvBlock): void {
+    for (const array of block) array[Symbol.dispose]();
+  }
+
+  /** The first `length` tokens of an array [1, kvHeads, capacity, headDim], without its batch axis. */
+  #view(array: MlxArray, length: number): Destination {
+    const [, heads, , headDim] = array.shape;
+    const { dtype, itemSize, pointer, strides } = array;
+    return {
+      pointer: Number(pointer),
+      dtype,
+      shape: [heads ?? 0, length, headDim ?? 0],
+      strides: strides.slice(1),
+      itemSize,
+      group: FULL_ATTENTION,
+    };
+  }
+}

@@ -1,0 +1,54 @@
+// A model that is ready to run: its weights in memory, its tokenizer and its chat template.
+import { basename } from "node:path";
+import type { MlxOps } from "../mlx/ops.ts";
+import type { MlxRuntime } from "../mlx/runtime.ts";
+import { ChatTemplate } from "./chat-template.ts";
+import { readGgufModel } from "./gguf-metadata.ts";
+import { Llama } from "./llama.ts";
+import { disposeWeights, type LlamaWeights, loadLlamaWeights, weightBytes } from "./llama-weights.ts";
+import { namespaceOf } from "./namespace.ts";
+import { ModelTokenizer } from "./tokenizer.ts";
+
+export class LoadedModel implements Disposable {
+  readonly id: string;
+  readonly name: string;
+  readonly namespace: string;
+  readonly llama: Llama;
+  readonly tokenizer: ModelTokenizer;
+  readonly template: ChatTemplate;
+  readonly weightBytes: number;
+  readonly #weights: LlamaWeights;
+
+  private constructor(parts: {
+    path: string;
+    name: string;
+    namespace: string;
+    llama: Llama;
+    tokenizer: ModelTokenizer;
+    template: ChatTemplate;
+    weights: LlamaWeights;
+  }) {
+    this.id = basename(parts.path).replace(/\.gguf$/i, "");
+    this.name = parts.name;
+    this.namespace = parts.namespace;
+    this.llama = parts.llama;
+    this.tokenizer = parts.tokenizer;
+    this.template = parts.template;
+    this.weightBytes = weightBytes(parts.weights);
+    this.#weights = parts.weights;
+  }
+
+  static async load(runtime: MlxRuntime, ops: MlxOps, path: string): Promise<LoadedModel> {
+    const { name, config, vocabulary } = await readGgufModel(path);
+    const namespace = await namespaceOf(path, "float32");
+    const tokenizer = new ModelTokenizer(vocabulary);
+    const template = new ChatTemplate(vocabulary, tokenizer);
+    const weights = loadLlamaWeights(runtime, ops, path, config);
+    const llama = new Llama(runtime, ops, config, weights);
+    return new LoadedModel({ path, name, namespace, llama, tokenizer, template, weights });
+  }
+
+  [Symbol.dispose](): void {
+    disposeWeights(this.#weights);
+  }
+}

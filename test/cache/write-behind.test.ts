@@ -1,0 +1,111 @@
+import { describe, expect, test } from "bun:test";
+import { commonPrefix } from "../../src-bun/cache/common-prefix.ts";
+import { type DurableStore, WriteBehind } from "../../src-bun/cache/write-behind.ts";
+import { type FakeKv, FakeKvBlocks, tokens } from "./fake-kv-blocks.ts";
+
+type Save = { readonly spans: { start: number; end: number }[]; settle(outcome: boolean | Error): void };
+
+/** A store whose saves end when the test says so. */
+class SlowStore implements DurableStore {
+  durable = tokens();
+  readonly saves: Save[] = [];
+
+  longestDurablePrefix(prompt: Uint32Array): number {
+    return commonPrefix(prompt, this.durable);
+  }
+
+  storeAsync(all: Uint32Array, blocks: readonly { start: number; end: number }[]): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      const settle = (outcome: boolean | Error): void => {
+        if (outcome instanceof Error) return reject(outcome);
+        if (outcome) this.durable = all;
+        resolve(outcome);
+      };
+      this.saves.push({ spans: blocks.map(({ start, end }) => ({ start, end })), settle });
+    });
+  }
+}
+
+const setUp = (maxBytes = 1_000_000) => {
+  const kv = new FakeKvBlocks();
+  const store = new SlowStore();
+  const writeBehind = new WriteBehind<FakeKv, number>({ kv, store, maxBytes });
+  const schedule = (all: Uint32Array): void =>
+    writeBehind.schedule(all, "a", { length: all.length, isDisposed: false });
+  return { kv, store, writeBehind, schedule };
+};
+
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const counting = (length: number): Uint32Array => Uint32Array.from({ length }, (_, index) => index);
+
+describe("write-behind", () => {
+  test("cuts new tokens into blocks of at most 256", async () => {
+    const { schedule, store, kv } = setUp();
+    schedule(counting(600));
+    await settled();
+    expect(store.saves[0]?.spans).toEqual([
+      { start: 0, end: 256 },
+      { start: 256, end: 512 },
+      { start: 512, end: 600 },
+    ]);
+    expect(kv.liveBlocks).toBe(3);
+    store.saves[0]?.settle(true);
+    await settled();
+    expect(kv.liveBlocks).toBe(0);
+  });
+
+  test("writes nothing that is durable already", async () => {
+    const { schedule, store } = setUp();
+    store.durable = counting(300);
+    schedule(counting(300));
+    schedule(counting(310));
+    await settled();
+    expect(store.saves.map(({ spans }) => spans)).toEqual([[{ start: 300, end: 310 }]]);
+  });
+
+  test("writes nothing twice while an earlier turn waits to be written", async () => {
+    const { schedule, store, kv } = setUp();
+    schedule(counting(100));
+    schedule(counting(150));
+    expect(kv.cuts).toEqual([
+      { start: 0, end: 100 },
+      { start: 100, end: 150 },
+    ]);
+    await settled();
+    expect(store.saves).toHaveLength(1);
+    store.saves[0]?.settle(true);
+    await settled();
+    expect(store.saves).toHaveLength(2);
+  });
+
+  test("a failed save is counted with its reason and frees its blocks", async () => {
+    const { schedule, store, kv, writeBehind } = setUp();
+    schedule(counting(10));
+    await settled();
+    store.saves[0]?.settle(new Error("the disk is full"));
+    await settled();
+    expect(writeBehind.status).toEqual({ pendingJobs: 0, droppedJobs: 1, lastError: "the disk is full" });
+    expect(kv.liveBlocks).toBe(0);
+  });
+
+  test("drops what comes faster than it can be written instead of growing", async () => {
+    const { schedule, writeBehind, kv } = setUp(10);
+    schedule(counting(10));
+    schedule(Uint32Array.from([9, 9, 9]));
+    expect(writeBehind.status.droppedJobs).toBe(1);
+    expect(kv.liveBlocks).toBe(1);
+  });
+
+  test("a flush waits for what is pending, and counts what misses the deadline", async () => {
+    const { schedule, store, writeBehind } = setUp();
+    schedule(counting(10));
+    await settled();
+    const flushed = writeBehind.flush(60_000);
+    store.saves[0]?.settle(true);
+    await flushed;
+    expect(writeBehind.status.droppedJobs).toBe(0);
+    schedule(counting(20));
+    await writeBehind.flush(0);
+    expect(writeBehind.status.droppedJobs).toBe(1);
+  });
+});
