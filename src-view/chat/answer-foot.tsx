@@ -1,0 +1,89 @@
+// The one line under an answer: what is going on, what it cost, or what went wrong.
+
+import { Icon } from "../ui/icon.tsx";
+import { ResidencyBar } from "../ui/residency-bar.tsx";
+import { texts } from "../ui/texts.ts";
+import { Tooltip } from "../ui/tooltip.tsx";
+import { answerNote } from "./answer-note.ts";
+import { type Answer, type Failure, type Figures, isLeftOut, type RunningState } from "./conversation.ts";
+
+const Running = ({ state, isWriting }: { readonly state: RunningState; readonly isWriting: boolean }) => {
+  const { prefill, isStopping } = state;
+  if (isStopping) return <span className="pulse">{texts.progress.stopping}</span>;
+  if (isWriting) return <span className="pulse">{texts.progress.writing}</span>;
+  if (prefill === null) return <span className="pulse">{texts.progress.waiting}</span>;
+  const { doneTokens, totalTokens, cachedTokens } = prefill;
+  return (
+    <>
+      <ResidencyBar
+        ramTokens={cachedTokens.ram}
+        ssdTokens={cachedTokens.ssd}
+        newTokens={Math.max(0, doneTokens - cachedTokens.ram - cachedTokens.ssd)}
+        totalTokens={totalTokens}
+      />
+      <span>{texts.progress.reading(doneTokens, totalTokens)}</span>
+    </>
+  );
+};
+
+const Note = ({ figures }: { readonly figures: Figures }) => {
+  const { promptTokens, cachedTokens } = figures;
+  const { line, details } = answerNote(figures);
+  return (
+    <Tooltip lines={details}>
+      <ResidencyBar
+        ramTokens={cachedTokens.ram}
+        ssdTokens={cachedTokens.ssd}
+        newTokens={Math.max(0, promptTokens - cachedTokens.ram - cachedTokens.ssd)}
+        totalTokens={promptTokens}
+      />
+      <span>{line}</span>
+    </Tooltip>
+  );
+};
+
+const failureText = (failure: Failure): string =>
+  failure.kind === "error" ? failure.error.message : texts.failure[failure.kind];
+
+export type AnswerFootProps = {
+  readonly answer: Answer;
+  /** Null where the question cannot be asked again: another one followed. */
+  readonly onRetry: (() => void) | null;
+};
+
+const Ended = ({ answer, onRetry, text, tone }: AnswerFootProps & { readonly text: string; readonly tone: string }) => (
+  <div className={`answer-end answer-end-${tone}`}>
+    {tone === "bad" && <Icon name="alert" />}
+    <p dir="auto">
+      {text}
+      {isLeftOut(answer) && onRetry === null ? ` ${texts.failure.leftOut}` : ""}
+    </p>
+    {onRetry !== null && (
+      <button type="button" className="button-small" onClick={onRetry}>
+        {texts.failure.tryAgain}
+      </button>
+    )}
+  </div>
+);
+
+export const AnswerFoot = ({ answer, onRetry }: AnswerFootProps) => {
+  const { text, state } = answer;
+  switch (state.kind) {
+    case "running":
+      return (
+        <div className="answer-foot">
+          <Running state={state} isWriting={text !== ""} />
+        </div>
+      );
+    case "finished":
+      return (
+        <div className="answer-foot">
+          <Note figures={state.figures} />
+        </div>
+      );
+    case "left":
+      return <Ended answer={answer} onRetry={onRetry} text={texts.failure.left} tone="plain" />;
+    case "failed":
+      return <Ended answer={answer} onRetry={onRetry} text={failureText(state.failure)} tone="bad" />;
+  }
+};

@@ -1,0 +1,2 @@
+// The bundler turns these imports into the page's style sheet.
+declare module "*.css";
