@@ -48,7 +48,7 @@ export const scanFile = (filesystem: Filesystem, path: string, log: (line: strin
   try {
     const size = filesystem.sizeBytes(fd);
     const header = readHead(filesystem, fd, 0);
-    if (header === null || header.record.kind !== "file") return null;
+    if (header === null || header.record.kind !== "file" || header.end > size) return null;
     const frames = withoutTorn(filesystem, fd, readFrames(filesystem, fd, size, log));
     const end = frames.at(-1)?.end ?? header.end;
     if (end < size) {

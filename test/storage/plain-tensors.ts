@@ -28,6 +28,8 @@ export const plainKv = (capacity: number, groups = 3): PlainTensor[] =>
     plainTensor([1, 2, capacity, 8], 1, group),
   ]).flat();
 
+const ramp = Uint8Array.from({ length: 1024 }, (_, index) => index);
+
 /** What a model would compute: bytes that depend on all tokens up to each place, on the tensor and on the row. */
 export const fillKv = (kv: readonly PlainTensor[], tokens: Uint32Array): void => {
   for (const [index, { view, bytes }] of kv.entries()) {
@@ -37,8 +39,7 @@ export const fillKv = (kv: readonly PlainTensor[], tokens: Uint32Array): void =>
       let state = index * 7 + row;
       for (const [token, id] of tokens.entries()) {
         state = (Math.imul(state, 31) + id) >>> 0;
-        const at = (row * capacity + token) * width;
-        for (let byte = 0; byte < width; byte += 1) bytes[at + byte] = state + byte;
+        bytes.set(ramp.subarray(state & 255, (state & 255) + width), (row * capacity + token) * width);
       }
     }
   }
@@ -98,8 +99,12 @@ export class StoreBench implements AsyncDisposable {
 }
 
 /** Stores a prompt's KV, all of it that is not durable yet. */
-export const keep = async (store: SsdCacheStore, tokens: Uint32Array, ns = "model", size = 256): Promise<boolean> => {
-  const kv = plainKv(tokens.length);
+export const keep = async (
+  store: SsdCacheStore,
+  tokens: Uint32Array,
+  { ns = "model", size = 256, groups = 3 } = {},
+): Promise<boolean> => {
+  const kv = plainKv(tokens.length, groups);
   fillKv(kv, tokens);
   const saved = await store.storeAsync(
     tokens,
@@ -116,9 +121,14 @@ export const hold = (kv: readonly PlainTensor[]): void => {
 };
 
 /** Restores into KV with room to spare; says whether the bytes are what was computed for these tokens. */
-export const restoreInto = async (store: SsdCacheStore, tokens: Uint32Array, length: number, ns = "model") => {
+export const restoreInto = async (
+  store: SsdCacheStore,
+  tokens: Uint32Array,
+  length: number,
+  { ns = "model", groups = 3 } = {},
+) => {
   const capacity = length + 5;
-  const [got, right] = [plainKv(capacity), plainKv(capacity)];
+  const [got, right] = [plainKv(capacity, groups), plainKv(capacity, groups)];
   fillKv(right, tokens.subarray(0, length));
   const outcome = await store.restore(ns, tokens, length, (slots) => {
     if (slots.length !== got.length) throw new Error(`${slots.length} slots`);
@@ -126,4 +136,13 @@ export const restoreInto = async (store: SsdCacheStore, tokens: Uint32Array, len
   });
   const isRight = got.every(({ bytes }, index) => Buffer.compare(bytes, right[index]?.bytes ?? bytes) === 0);
   return { outcome, isRight };
+};
+
+/** Groups of layers in a kill run: enough for a save to take longer than its flush. */
+export const killGroups = 40;
+
+/** Prompts of a kill run: each goes on from the one before it, or parts from it in the middle. */
+export const killPrompt = (seed: number): Uint32Array => {
+  const base = tokenIds(150, Math.floor(seed / 4) + 1);
+  return forkAt(base, 40 + 30 * (seed % 4), 60 + (seed % 7) * 40, seed + 1000);
 };

@@ -71,7 +71,7 @@ test("namespaces do not see each other, and their names stay out of file names",
   await using bench = await StoreBench.start();
   const store = await bench.open();
   const tokens = tokenIds(40);
-  await keep(store, tokens, "../secret");
+  await keep(store, tokens, { ns: "../secret" });
   expect(store.longestDurablePrefix(tokens, "model")).toBe(0);
   expect(await restoreInto(store, tokens, 40)).toMatchObject({ outcome: { kind: "miss", goodTokens: 0 } });
   expect(readdirSync(bench.folder).sort()).toEqual([expect.stringMatching(/^[0-9a-f]{32}-000001\.kv$/), "lock"]);
