@@ -8,9 +8,19 @@ import { findChat } from "./chat/chat-storage.ts";
 import { createChat } from "./chat/chat-store.ts";
 import { keepChatCurrent } from "./chat/keep-chat-current.ts";
 import { HostClient } from "./host-client.ts";
+import markAddress from "./mark.svg";
 import { browserStorage } from "./page-storage.ts";
 import { followTheme } from "./ui/follow-theme.ts";
 import { findTheme, keepTheme } from "./ui/theme.ts";
+
+/** Without one a browser asks for /favicon.ico, which the host does not serve. */
+const setIcon = (page: Document): void => {
+  const link = page.createElement("link");
+  link.rel = "icon";
+  link.type = "image/svg+xml";
+  link.href = markAddress;
+  page.head.append(link);
+};
 
 const mount = (root: HTMLElement): void => {
   const storage = browserStorage(window);
@@ -22,6 +32,7 @@ const mount = (root: HTMLElement): void => {
   });
   const chat = createChat(client, () => crypto.randomUUID(), findChat(storage));
 
+  setIcon(document);
   followTheme(app, window);
   app.subscribe((now, before) => {
     if (now.theme !== before.theme) keepTheme(storage, now.theme);
