@@ -18,18 +18,21 @@ export type ErrorCode =
   | "mlx"
   | "no-progress"
   | "no-space"
+  | "not-found"
   | "not-ready"
   | "port-in-use"
   | "read-only"
   | "setup-failed"
   | "template-failed"
+  | "too-large"
   | "truncated"
   | "unauthorized"
   | "unknown-model"
   | "unsupported-model"
   | "unsupported-platform"
   | "version-mismatch"
-  | "worker-exited";
+  | "worker-exited"
+  | "wrong-media-type";
 
 export class KeepwarmError extends Error {
   readonly code: ErrorCode;

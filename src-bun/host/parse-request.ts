@@ -1,0 +1,40 @@
+// What the main thread and the parser's own thread both do with a text from outside.
+import { KeepwarmError, wireError } from "../base/errors.ts";
+import type { WireError } from "../contract/engine.ts";
+import type { ClientMessage } from "../contract/rpc.ts";
+import { type ChatCompletion, parseChatRequest } from "../server/chat-request.ts";
+import { parseClientMessage } from "./client-message.ts";
+
+export type ParseResults = { readonly chat: ChatCompletion; readonly message: ClientMessage };
+
+export type ParseOutcome<Kind extends keyof ParseResults> =
+  | { readonly kind: "parsed"; readonly value: ParseResults[Kind] }
+  | { readonly kind: "refused"; readonly error: WireError };
+
+export type ParseJob = { readonly id: number; readonly kind: keyof ParseResults; readonly input: string | Uint8Array };
+export type ParseReply = { readonly id: number; readonly outcome: ParseOutcome<keyof ParseResults> };
+
+const parsers: { readonly [Kind in keyof ParseResults]: (text: string) => ParseResults[Kind] } = {
+  chat: parseChatRequest,
+  message: parseClientMessage,
+};
+
+const textOf = (input: string | Uint8Array): string => {
+  if (typeof input === "string") return input;
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(input);
+  } catch (cause) {
+    throw new KeepwarmError("bad-request", "What was sent is not UTF-8 text.", { cause });
+  }
+};
+
+export const parseRequest = <Kind extends keyof ParseResults>(
+  kind: Kind,
+  input: string | Uint8Array,
+): ParseOutcome<Kind> => {
+  try {
+    return { kind: "parsed", value: parsers[kind](textOf(input)) };
+  } catch (thrown) {
+    return { kind: "refused", error: wireError(thrown) };
+  }
+};

@@ -1,0 +1,103 @@
+import { describe, expect, test } from "bun:test";
+import { KeepwarmError } from "../../src-bun/base/errors.ts";
+import { parseChatRequest } from "../../src-bun/server/chat-request.ts";
+
+const messages = [{ role: "user", content: "Hello" }];
+
+/** The words with which a body is refused. */
+const refusal = (body: unknown): string => {
+  try {
+    parseChatRequest(typeof body === "string" ? body : JSON.stringify(body));
+  } catch (thrown) {
+    expect(thrown).toBeInstanceOf(KeepwarmError);
+    expect(thrown).toHaveProperty("code", "bad-request");
+    return (thrown as KeepwarmError).message;
+  }
+  throw new Error("not refused");
+};
+
+describe("a body of the wrong shape is refused in words that name the field", () => {
+  test.each([
+    ["", "What was sent is not valid JSON."],
+    ["{", "What was sent is not valid JSON."],
+    ["[]", "The body must be a JSON object."],
+    ["null", "The body must be a JSON object."],
+    ["{}", '"messages" is missing.'],
+    [{ messages: "Hello" }, '"messages" must be a list of messages.'],
+    [{ messages: [] }, '"messages" must hold at least one message.'],
+    [{ messages: [null] }, '"messages[0]" must be an object.'],
+    [{ messages: [{ role: "user" }] }, '"messages[0].content" is missing.'],
+    [{ messages: [{ role: "user", content: 5 }] }, '"messages[0].content" must be text or a list of text parts.'],
+    [
+      { messages: [{ role: "tool", content: "" }] },
+      '"messages[0].role" must be system, developer, user or assistant; Keepwarm does not support others yet.',
+    ],
+    [
+      { messages: [{ role: "user", content: [{ type: "image_url", image_url: { url: "secret" } }] }] },
+      '"messages[0].content[0]" is not text; Keepwarm does not support other content yet.',
+    ],
+    [{ messages, temperature: "hot" }, '"temperature" must be a number from 0 to 2.'],
+    [{ messages, temperature: 2.5 }, '"temperature" must be a number from 0 to 2.'],
+    [{ messages, max_tokens: 0 }, '"max_tokens" must be a whole number from 1 on.'],
+    [{ messages, max_tokens: 1.5 }, '"max_tokens" must be a whole number from 1 on.'],
+    [{ messages, seed: -1 }, '"seed" must be a whole number from 0 to 2^44 - 1.'],
+    [{ messages, stream: "yes" }, '"stream" must be true or false.'],
+    [{ messages, stream_options: "usage" }, '"stream_options" must be an object.'],
+    [{ messages, model: 5 }, '"model" must be text.'],
+  ])("%p", (body, words) => {
+    expect(refusal(body)).toBe(words);
+  });
+
+  test("a deeply nested body", () => {
+    const deep = "[".repeat(100_000) + "]".repeat(100_000);
+    expect(refusal(`{"messages": ${deep}}`)).toBe('"messages[0].role" is missing.');
+    expect(parseChatRequest(`{"messages": ${JSON.stringify(messages)}, "metadata": ${deep}}`).stream).toBe(false);
+  });
+});
+
+describe("what Keepwarm does not do is refused by name", () => {
+  test.each([
+    ["stop", ["\n"]],
+    ["stop", "END"],
+    ["tools", [{ type: "function" }]],
+    ["tool_choice", "required"],
+    ["functions", [{}]],
+    ["n", 2],
+    ["top_p", 0.9],
+    ["top_k", 40],
+    ["frequency_penalty", 0.5],
+    ["presence_penalty", -1],
+    ["logit_bias", { "50256": -100 }],
+    ["logprobs", true],
+    ["response_format", { type: "json_object" }],
+    ["modalities", ["text", "audio"]],
+  ])("%s: %p", (name, value) => {
+    expect(refusal({ messages, [name]: value })).toBe(`Keepwarm does not support "${name}" yet. Leave it out.`);
+  });
+
+  test("in a message too", () => {
+    const called = [...messages, { role: "assistant", content: null, tool_calls: [{ id: "1" }] }];
+    expect(refusal({ messages: called })).toBe('Keepwarm does not support "messages[1].tool_calls" yet. Leave it out.');
+  });
+});
+
+test("what changes nothing is accepted", () => {
+  const neutral = {
+    stop: null,
+    tools: [],
+    tool_choice: "auto",
+    n: 1,
+    top_p: 1,
+    frequency_penalty: 0,
+    logit_bias: {},
+    logprobs: false,
+    response_format: { type: "text" },
+    user: "somebody",
+    store: false,
+    metadata: { run: "1" },
+    unheard_of: 1,
+  };
+  expect(parseChatRequest(JSON.stringify({ messages, ...neutral })).request.messages).toEqual([
+    { role: "user", content: "Hello" },
+  ]);
+});
