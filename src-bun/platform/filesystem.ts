@@ -22,7 +22,7 @@ import { openFlush } from "./flush.ts";
 import { systemFault } from "./system-fault.ts";
 
 /** "create" refuses a file that exists; all refuse a symbolic link in the last place. */
-export type OpenMode = "read" | "update" | "create";
+type OpenMode = "read" | "update" | "create";
 
 export type Filesystem = {
   open(path: string, mode: OpenMode): number;

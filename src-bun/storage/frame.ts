@@ -8,7 +8,7 @@ import { elementCount } from "./stored-tensor-view.ts";
 
 /** Frames begin at multiples of this, so that a scan can find the next one behind a damaged one. */
 export const FRAME_ALIGN_BYTES = 4096;
-export const FRAME_VERSION = 1;
+const FRAME_VERSION = 1;
 /** A declared length above this is not believed. */
 const MAX_HEAD_BYTES = 1024 * 1024;
 const FIXED_BYTES = 40;
@@ -51,12 +51,14 @@ const recordSchema = v.variant("kind", [fileSchema, blockSchema, dropSchema]);
 export type TensorRecord = Readonly<v.InferOutput<typeof tensorSchema>>;
 export type FileRecord = Readonly<v.InferOutput<typeof fileSchema>>;
 export type BlockRecord = Readonly<v.InferOutput<typeof blockSchema>>;
-export type DropRecord = Readonly<v.InferOutput<typeof dropSchema>>;
+type DropRecord = Readonly<v.InferOutput<typeof dropSchema>>;
 export type FrameRecord = FileRecord | BlockRecord | DropRecord;
 
 export type Frame<Record extends FrameRecord = FrameRecord> = {
   readonly offset: number;
   readonly headBytes: number;
+  /** A multiple of the page, which the system copies faster. */
+  readonly payloadOffset: number;
   readonly payloadBytes: number;
   /** Where the next frame begins. */
   readonly end: number;
@@ -73,7 +75,8 @@ const payloadOf = (record: FrameRecord): number =>
 
 const frameOf = (record: FrameRecord, offset: number, headBytes: number): Frame => {
   const payloadBytes = payloadOf(record);
-  return { offset, headBytes, payloadBytes, end: alignUp(offset + headBytes + payloadBytes), record };
+  const payloadOffset = alignUp(offset + headBytes);
+  return { offset, headBytes, payloadOffset, payloadBytes, end: alignUp(payloadOffset + payloadBytes), record };
 };
 
 /** The head's length depends on the record alone, never on the hashes in it. */

@@ -21,7 +21,7 @@ const getFrame = (filesystem: Filesystem, fd: number, request: ReadRequest): Fra
       `The block has ${frame.record.tensors.length} tensors; ${request.destinations.length} were asked for.`,
     );
   const bytes = filesystem.sizeBytes(fd);
-  if (bytes < frame.offset + frame.headBytes + frame.payloadBytes)
+  if (bytes < frame.payloadOffset + frame.payloadBytes)
     throw new KeepwarmError("truncated", `The file ends at ${bytes}, inside the block at ${frame.offset}.`);
   return { ...frame, record: frame.record };
 };
@@ -74,7 +74,7 @@ export const readFrame = (filesystem: Filesystem, memory: Memory, request: ReadR
     const frame = getFrame(filesystem, fd, request);
     const reader = new PieceReader(
       (views, position) => readFully(filesystem, fd, views, position),
-      frame.offset + frame.headBytes,
+      frame.payloadOffset,
     );
     for (const [index, tensor] of frame.record.tensors.entries()) {
       const view = request.destinations[index];

@@ -13,7 +13,7 @@ export type StoredBlock = {
   readonly tensors: readonly StoredTensorView[];
 };
 
-export const MAX_BLOCK_TOKENS = 256;
+const MAX_BLOCK_TOKENS = 256;
 
 export type BlockPlace = { readonly path: string; readonly offset: number };
 export type Slot = Pick<TensorRecord, "dtype" | "shape" | "itemSize" | "group">;

@@ -35,25 +35,30 @@ const splitRuns = (dimensions: readonly Dimension[]): { runElements: number; out
 
 export class StridedBytes {
   readonly totalBytes: number;
-  readonly #memory: Uint8Array;
-  /** Of the first element within the memory; above 0 with negative strides. */
+  readonly #memory: Memory;
+  /** The address of the lowest byte, and how many there are to the highest. */
+  readonly #lowest: number;
+  readonly #spanBytes: number;
+  /** Of the first element from the lowest byte; above 0 with negative strides. */
   readonly #origin: number;
   readonly #runBytes: number;
   readonly #outer: readonly Dimension[];
   readonly #itemSize: number;
+  #span: Uint8Array | null = null;
 
   constructor(view: StoredTensorView, memory: Memory) {
     const dimensions = dimensionsOf(view);
     const { runElements, outer } = splitRuns(dimensions);
+    const reach = dimensions.map(({ size, stride }) => Math.max(0, size - 1) * stride * view.itemSize);
+    this.#memory = memory;
     this.#itemSize = view.itemSize;
     this.#outer = outer;
     this.#runBytes = runElements * view.itemSize;
     this.totalBytes = elementCount(view.shape) * view.itemSize;
-    const reach = dimensions.map(({ size, stride }) => Math.max(0, size - 1) * stride * view.itemSize);
-    const below = -reach.filter((bytes) => bytes < 0).reduce((sum, bytes) => sum + bytes, 0);
-    const spanBytes = reach.reduce((sum, bytes) => sum + Math.abs(bytes), view.itemSize);
-    this.#origin = below;
-    this.#memory = this.totalBytes === 0 ? new Uint8Array(0) : this.#open(view.pointer - below, spanBytes, memory);
+    this.#origin = -reach.filter((bytes) => bytes < 0).reduce((sum, bytes) => sum + bytes, 0);
+    this.#lowest = view.pointer - this.#origin;
+    this.#spanBytes = reach.reduce((sum, bytes) => sum + Math.abs(bytes), view.itemSize);
+    if (this.totalBytes > 0) this.#checkReach();
   }
 
   /** The bytes themselves where they lie next to each other in memory, else null. */
@@ -61,23 +66,31 @@ export class StridedBytes {
     const within = start % this.#runBytes;
     if (within + bytes > this.#runBytes) return null;
     const at = this.#offsetOfRun(Math.floor(start / this.#runBytes)) + within;
-    return this.#memory.subarray(at, at + bytes);
+    // A view of the piece alone: the collector counts a view's bytes as if they were its own.
+    return this.#memory(this.#lowest + at, bytes);
   }
 
   /** Packs the logical bytes from `start` on until `into` is full. */
   copyTo(start: number, into: Uint8Array): void {
-    this.#eachRun(start, into.length, (at, done, bytes) => copyBytes(this.#memory, at, into, done, bytes));
+    const span = this.#openSpan();
+    this.#eachRun(start, into.length, (at, done, bytes) => copyBytes(span, at, into, done, bytes));
   }
 
   /** Spreads packed bytes to the logical place `start`. */
   copyFrom(start: number, from: Uint8Array): void {
-    this.#eachRun(start, from.length, (at, done, bytes) => copyBytes(from, done, this.#memory, at, bytes));
+    const span = this.#openSpan();
+    this.#eachRun(start, from.length, (at, done, bytes) => copyBytes(from, done, span, at, bytes));
   }
 
-  #open(pointer: number, bytes: number, memory: Memory): Uint8Array {
-    if (!Number.isSafeInteger(pointer) || pointer <= 0) throw badReference(`its address is ${pointer}`);
-    if (!Number.isSafeInteger(bytes) || bytes > MAX_SPAN_BYTES) throw badReference(`it spans ${bytes} bytes`);
-    return memory(pointer, bytes);
+  #checkReach(): void {
+    if (!Number.isSafeInteger(this.#lowest) || this.#lowest <= 0) throw badReference(`its address is ${this.#lowest}`);
+    if (!Number.isSafeInteger(this.#spanBytes) || this.#spanBytes > MAX_SPAN_BYTES)
+      throw badReference(`it spans ${this.#spanBytes} bytes`);
+  }
+
+  #openSpan(): Uint8Array {
+    this.#span ??= this.#memory(this.#lowest, this.#spanBytes);
+    return this.#span;
   }
 
   #offsetOfRun(run: number): number {

@@ -6,7 +6,7 @@ import { readFully } from "./positional.ts";
 
 /** Whether all tensors of the block are what was stored. Requires a file that holds the whole frame. */
 export const isUndamaged = (filesystem: Filesystem, fd: number, frame: Frame<BlockRecord>): boolean => {
-  const at = frame.offset + frame.headBytes;
+  const at = frame.payloadOffset;
   const reader = new PieceReader((views, position) => readFully(filesystem, fd, views, position), at);
   let good = true;
   for (const tensor of frame.record.tensors) {

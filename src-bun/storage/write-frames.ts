@@ -38,7 +38,7 @@ const writeFrame = (writer: PieceWriter, frame: FrameToWrite, offset: number, me
         "length-drift",
         `${record.tensors.length} tensors are described, but ${frame.tensors.length} were given.`,
       );
-    writer.moveTo(offset + place.headBytes);
+    writer.moveTo(place.payloadOffset);
     const tensors = record.tensors.map((tensor, index) => {
       const view = checkDrift(tensor, frame.tensors[index]);
       return { ...tensor, hash: writeTensor(writer, tensor, view, memory) };

@@ -64,7 +64,7 @@ const expectHonest = async (bench: StoreBench, tokens: Uint32Array): Promise<num
 test("a byte flipped in a block's tensors is a miss that says what is good, and stays one after a restart", async () => {
   const { bench, store, second } = await started();
   await using _ = bench;
-  flip(fileOf(bench), second.offset + second.headBytes + 1000);
+  flip(fileOf(bench), second.payloadOffset + 1000);
   const { outcome } = await restoreInto(store, prompt, 512);
   expect(outcome).toMatchObject({ kind: "miss", goodTokens: 256, reason: expect.stringContaining("not what was") });
   expect(store.longestDurablePrefix(prompt, "model")).toBe(256);
@@ -79,7 +79,7 @@ test("a byte flipped in a block's tensors is a miss that says what is good, and 
 test("what continues a damaged block leaves with it and can be stored anew", async () => {
   const { bench, store, first } = await started();
   await using _ = bench;
-  flip(fileOf(bench), first.offset + first.headBytes);
+  flip(fileOf(bench), first.payloadOffset);
   expect((await restoreInto(store, fork, 180)).outcome).toMatchObject({ kind: "miss", goodTokens: 0 });
   expect(store.usage().blocks).toBe(0);
   expect((await bench.open()).usage().blocks).toBe(0);
@@ -95,7 +95,7 @@ test("a byte flipped anywhere in the file gives right bytes or a miss with a rea
   const good = readFileSync(path);
   const regions = [file, first, second, third].flatMap((frame) => [
     ...[0, 8, 16, 24, 32, 36, 40, frame.headBytes - 1].map((at) => frame.offset + at),
-    ...(frame.payloadBytes > 0 ? [0, frame.payloadBytes - 1].map((at) => frame.offset + frame.headBytes + at) : []),
+    ...(frame.payloadBytes > 0 ? [0, frame.payloadBytes - 1].map((at) => frame.payloadOffset + at) : []),
     frame.end - 1,
   ]);
   for (const at of regions) {
@@ -127,7 +127,7 @@ test("a file that ends anywhere gives what is whole, and takes the next save", a
   const good = readFileSync(path);
   const ends = [file, first, second, third].flatMap((frame) => [
     ...[0, 1, 20, 40, frame.headBytes - 1, frame.headBytes, frame.headBytes + 1].map((at) => frame.offset + at),
-    frame.offset + frame.headBytes + frame.payloadBytes - 1,
+    frame.payloadOffset + frame.payloadBytes - 1,
     frame.end - 1,
     frame.end,
   ]);
@@ -148,7 +148,7 @@ test("a file that is cut or deleted while the store is open is a miss, and the n
   const { bench, store, second } = await started();
   await using _ = bench;
   const path = fileOf(bench);
-  truncateSync(path, second.offset + second.headBytes + 100);
+  truncateSync(path, second.payloadOffset + 100);
   expect((await restoreInto(store, prompt, 512)).outcome).toMatchObject({ kind: "miss", goodTokens: 256 });
   expect((await restoreInto(store, prompt, 256)).isRight).toBe(true);
   await Bun.file(path).delete();

@@ -12,10 +12,10 @@ import { elementCount, type StoredTensorView, tokenSlice } from "../../src-bun/s
 /** The view is good for as long as `bytes` is held. */
 export type PlainTensor = { readonly view: StoredTensorView; readonly bytes: Uint8Array };
 
-export const packedStrides = (shape: readonly number[]): number[] =>
+const packedStrides = (shape: readonly number[]): number[] =>
   shape.map((_, axis) => elementCount(shape.slice(axis + 1)));
 
-export const plainTensor = (shape: readonly number[], itemSize: number, group: number): PlainTensor => {
+const plainTensor = (shape: readonly number[], itemSize: number, group: number): PlainTensor => {
   const bytes = new Uint8Array(Math.max(1, elementCount(shape) * itemSize));
   const dtype = itemSize === 4 ? "float32" : "uint8";
   return { view: { pointer: ptr(bytes), dtype, shape, strides: packedStrides(shape), itemSize, group }, bytes };
@@ -45,7 +45,7 @@ export const fillKv = (kv: readonly PlainTensor[], tokens: Uint32Array): void =>
   }
 };
 
-export const cutBlock = (kv: readonly PlainTensor[], start: number, end: number): StoredBlock => ({
+const cutBlock = (kv: readonly PlainTensor[], start: number, end: number): StoredBlock => ({
   start,
   end,
   tensors: kv.map(({ view }) => tokenSlice(view, start, end - start)),
