@@ -3,12 +3,12 @@ import { KeepwarmError } from "../base/errors.ts";
 import { PromptCache } from "../cache/prompt-cache.ts";
 import { WriteBehind } from "../cache/write-behind.ts";
 import type { EngineStatus, GenerateProgress, GenerateRequest, GenerateResult, ModelInfo } from "../contract/engine.ts";
-import { setBlasThreads } from "../mlx/blas-threads.ts";
+import { blasThreads, setBlasThreads } from "../mlx/blas-threads.ts";
 import { MlxOps } from "../mlx/ops.ts";
 import { MlxRuntime } from "../mlx/runtime.ts";
 import type { LiveKv } from "../model/live-kv.ts";
 import { LoadedModel } from "../model/loaded-model.ts";
-import { nodeFilesystem } from "../platform/filesystem.ts";
+import { openFilesystem } from "../platform/filesystem.ts";
 import { KvWriter } from "../storage/kv-writer.ts";
 import { SsdCacheStore } from "../storage/ssd-cache.ts";
 import { generate, type Workbench } from "./generate.ts";
@@ -127,9 +127,9 @@ export class EngineCore {
 
   #openRuntime(): MlxRuntime {
     if (this.#runtime !== null) return this.#runtime;
-    const { blasLibrary, blasThreads, mlxLibrary } = this.#options;
+    const { blasLibrary, cores, mlxLibrary } = this.#options;
     const runtime = new MlxRuntime(mlxLibrary);
-    if (blasLibrary !== null) setBlasThreads(blasLibrary, blasThreads);
+    if (blasLibrary !== null) setBlasThreads(blasLibrary, blasThreads(cores));
     runtime.setCacheLimit(MLX_CACHE_BYTES);
     this.#runtime = runtime;
     return runtime;
@@ -140,7 +140,7 @@ export class EngineCore {
     if (cacheFolder === null) return null;
     const kvWriter = new KvWriter({ workerSource: storageWorker });
     const kvReader = new KvWriter({ workerSource: storageWorker });
-    const store = await SsdCacheStore.open({ folder: cacheFolder, kvWriter, kvReader, filesystem: nodeFilesystem() });
+    const store = await SsdCacheStore.open({ folder: cacheFolder, kvWriter, kvReader, filesystem: openFilesystem() });
     return {
       store,
       close: async () => {

@@ -13,7 +13,7 @@ export type EngineOptions = {
   readonly mlxLibrary: string;
   /** OpenBLAS, whose thread count is ours to set; null where MLX brings its own. */
   readonly blasLibrary: string | null;
-  readonly blasThreads: number;
+  readonly cores: number;
   /** Folder of the SSD tier, owned by this process; null: RAM only. */
   readonly cacheFolder: string | null;
   /** Text of the storage worker. */

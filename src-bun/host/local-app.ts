@@ -73,7 +73,7 @@ export class LocalApp {
         {
           mlxLibrary: libraries.mlxLibrary,
           blasLibrary: libraries.blasLibrary,
-          blasThreads: availableParallelism(),
+          cores: availableParallelism(),
           cacheFolder: this.#paths.promptCache,
           storageWorker,
           ramBudgetBytes: RAM_BUDGET_BYTES,

@@ -1,5 +1,5 @@
 // An owned handle on an MLX array. Whoever makes one disposes of it, by `using`, by an ArrayScope or by hand.
-import { type Pointer, ptr, read } from "bun:ffi";
+import { type Pointer, ptr, read, toArrayBuffer } from "bun:ffi";
 import { DTYPES, type Dtype, dtypeOf } from "./dtype.ts";
 import type { MlxLibrary } from "./library.ts";
 
@@ -63,6 +63,12 @@ export class MlxArray implements Disposable {
     const out = new Uint32Array(1);
     this.#library.call("mlx_array_item_uint32", out, this.handle);
     return read.u32(ptr(out), 0);
+  }
+
+  /** A copy of the elements in row order. Requires an evaluated, contiguous float32 array. */
+  toFloat32Array(): Float32Array {
+    if (this.dtype !== "float32") throw new TypeError(`a ${this.dtype} array was read as float32`);
+    return new Float32Array(toArrayBuffer(this.pointer, 0, this.byteLength)).slice();
   }
 
   /** Safe to call twice. */

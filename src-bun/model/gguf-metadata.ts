@@ -15,7 +15,6 @@ export type GgufVocabulary = {
 };
 
 export type GgufModel = {
-  readonly name: string;
   readonly config: LlamaConfig;
   readonly vocabulary: GgufVocabulary;
 };
@@ -123,5 +122,5 @@ export const readGgufModel = async (path: string): Promise<GgufModel> => {
       `${path} has a "${tokenizer}" tokenizer; Keepwarm reads "gpt2" so far.`,
     );
   }
-  return { name: reader.text("general.name"), config: readConfig(reader), vocabulary: readVocabulary(reader) };
+  return { config: readConfig(reader), vocabulary: readVocabulary(reader) };
 };

@@ -9,6 +9,9 @@ import { disposeWeights, type LlamaWeights, loadLlamaWeights, weightBytes } from
 import { namespaceOf } from "./namespace.ts";
 import { ModelTokenizer } from "./tokenizer.ts";
 
+/** The file's name without its quantisation; the name inside many files is that of a training run. */
+const displayName = (id: string): string => id.replace(/[.-](?:Q\d\w*|BF16|F16|F32)$/i, "").replaceAll("-", " ");
+
 export class LoadedModel implements Disposable {
   readonly id: string;
   readonly name: string;
@@ -21,7 +24,6 @@ export class LoadedModel implements Disposable {
 
   private constructor(parts: {
     path: string;
-    name: string;
     namespace: string;
     llama: Llama;
     tokenizer: ModelTokenizer;
@@ -29,7 +31,7 @@ export class LoadedModel implements Disposable {
     weights: LlamaWeights;
   }) {
     this.id = basename(parts.path).replace(/\.gguf$/i, "");
-    this.name = parts.name;
+    this.name = displayName(this.id);
     this.namespace = parts.namespace;
     this.llama = parts.llama;
     this.tokenizer = parts.tokenizer;
@@ -39,13 +41,13 @@ export class LoadedModel implements Disposable {
   }
 
   static async load(runtime: MlxRuntime, ops: MlxOps, path: string): Promise<LoadedModel> {
-    const { name, config, vocabulary } = await readGgufModel(path);
+    const { config, vocabulary } = await readGgufModel(path);
     const namespace = await namespaceOf(path, "float32");
     const tokenizer = new ModelTokenizer(vocabulary);
     const template = new ChatTemplate(vocabulary, tokenizer);
     const weights = loadLlamaWeights(runtime, ops, path, config);
     const llama = new Llama(runtime, ops, config, weights);
-    return new LoadedModel({ path, name, namespace, llama, tokenizer, template, weights });
+    return new LoadedModel({ path, namespace, llama, tokenizer, template, weights });
   }
 
   [Symbol.dispose](): void {

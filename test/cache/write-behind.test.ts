@@ -17,9 +17,9 @@ class SlowStore implements DurableStore {
   storeAsync(all: Uint32Array, blocks: readonly { start: number; end: number }[]): Promise<boolean> {
     return new Promise((resolve, reject) => {
       const settle = (outcome: boolean | Error): void => {
-        if (outcome instanceof Error) return reject(outcome);
-        if (outcome) this.durable = all;
-        resolve(outcome);
+        if (outcome === true) this.durable = all;
+        if (outcome instanceof Error) reject(outcome);
+        else resolve(outcome);
       };
       this.saves.push({ spans: blocks.map(({ start, end }) => ({ start, end })), settle });
     });

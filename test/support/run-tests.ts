@@ -11,6 +11,8 @@ type Count = { passed: number; failed: number; skipped: number };
 const arguments_ = process.argv.slice(2);
 const isRelease = arguments_.includes("--release");
 const wanted = arguments_.filter((argument) => !argument.startsWith("--"));
+/** A hang ends here; how long tests may take is the suite's budget. */
+const TEST_TIMEOUT_MS = 240_000;
 /** The large sizes may take this many times a suite's budget. */
 const RELEASE_FACTOR = 20;
 
@@ -29,7 +31,14 @@ const runSuite = async (suite: (typeof suites)[number], folder: string): Promise
   console.log(`\n== ${suite.name} (at most ${Math.round(budgetMs / 1000)} s)`);
   const start = performance.now();
   const tests = Bun.spawn(
-    [process.execPath, "test", "--reporter=junit", `--reporter-outfile=${report}`, ...suite.files],
+    [
+      process.execPath,
+      "test",
+      `--timeout=${TEST_TIMEOUT_MS}`,
+      "--reporter=junit",
+      `--reporter-outfile=${report}`,
+      ...suite.files,
+    ],
     {
       env: { ...process.env, KEEPWARM_TEST_SIZE: isRelease ? "release" : "commit" },
       stdio: ["ignore", "inherit", "inherit"],
