@@ -63,12 +63,14 @@ export class HostClient {
 
   /** Connects now, and from then on reconnects by itself. Safe to call at any time. */
   async connect(): Promise<void> {
-    if (this.#isConnecting || this.#socket !== null) return;
+    if (this.#isConnecting) return;
     this.#callOffRetry?.();
     this.#callOffRetry = null;
     this.#isConnecting = true;
+    // Also beside an open socket: a code is used up, not left in the address.
     const isReachable = await this.#exchangeCode();
     this.#isConnecting = false;
+    if (this.#socket !== null) return;
     if (isReachable) this.#openSocket();
     else this.#retryLater();
   }

@@ -42,6 +42,8 @@ const mount = (root: HTMLElement): void => {
   // A fresh link opened in this tab changes only the fragment.
   window.addEventListener("hashchange", connect);
   window.addEventListener("online", connect);
+  // A hidden page's timers are slow, and another tab may have brought the session meanwhile.
+  document.addEventListener("visibilitychange", connect);
   createRoot(root).render(<App app={app} chat={chat} onTryNow={connect} onReload={() => window.location.reload()} />);
   connect();
 };

@@ -47,11 +47,15 @@ const failureText = (failure: Failure): string =>
 
 export type AnswerFootProps = {
   readonly answer: Answer;
+  /** False while nothing can be sent. */
+  readonly isReady: boolean;
   /** Null where the question cannot be asked again: another one followed. */
   readonly onRetry: (() => void) | null;
 };
 
-const Ended = ({ answer, onRetry, text, tone }: AnswerFootProps & { readonly text: string; readonly tone: string }) => (
+type EndedProps = AnswerFootProps & { readonly text: string; readonly tone: "plain" | "bad" };
+
+const Ended = ({ answer, isReady, onRetry, text, tone }: EndedProps) => (
   <div className={`answer-end answer-end-${tone}`}>
     {tone === "bad" && <Icon name="alert" />}
     <p dir="auto">
@@ -59,15 +63,15 @@ const Ended = ({ answer, onRetry, text, tone }: AnswerFootProps & { readonly tex
       {isLeftOut(answer) && onRetry === null ? ` ${texts.failure.leftOut}` : ""}
     </p>
     {onRetry !== null && (
-      <button type="button" className="button-small" onClick={onRetry}>
+      <button type="button" className="button-small" disabled={!isReady} onClick={onRetry}>
         {texts.failure.tryAgain}
       </button>
     )}
   </div>
 );
 
-export const AnswerFoot = ({ answer, onRetry }: AnswerFootProps) => {
-  const { text, state } = answer;
+export const AnswerFoot = (props: AnswerFootProps) => {
+  const { text, state } = props.answer;
   switch (state.kind) {
     case "running":
       return (
@@ -82,8 +86,8 @@ export const AnswerFoot = ({ answer, onRetry }: AnswerFootProps) => {
         </div>
       );
     case "left":
-      return <Ended answer={answer} onRetry={onRetry} text={texts.failure.left} tone="plain" />;
+      return <Ended {...props} text={texts.failure.left} tone="plain" />;
     case "failed":
-      return <Ended answer={answer} onRetry={onRetry} text={failureText(state.failure)} tone="bad" />;
+      return <Ended {...props} text={failureText(state.failure)} tone="bad" />;
   }
 };

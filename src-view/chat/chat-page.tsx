@@ -1,4 +1,4 @@
-import type { ReactNode } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 import { useStore } from "zustand";
 import { type AppStore, readinessOf } from "../app-store.ts";
 import { Strip } from "../ui/strip.tsx";
@@ -10,12 +10,14 @@ import { EmptyChat } from "./empty-chat.tsx";
 import { TopBar } from "./top-bar.tsx";
 import { TurnList } from "./turn-list.tsx";
 
-const ClearedStrip = ({ chat }: { readonly chat: Chat }) => (
+type ClearedStripProps = { readonly onUndo: () => void; readonly onDismiss: () => void };
+
+const ClearedStrip = ({ onUndo, onDismiss }: ClearedStripProps) => (
   <Strip icon="compose" tone="plain" text={texts.cleared}>
-    <button type="button" className="button-small" onClick={chat.undoNewChat}>
+    <button type="button" className="button-small" onClick={onUndo}>
       {texts.undo}
     </button>
-    <button type="button" className="button-small" onClick={chat.dismissCleared}>
+    <button type="button" className="button-small" onClick={onDismiss}>
       {texts.dismiss}
     </button>
   </Strip>
@@ -34,25 +36,32 @@ export const ChatPage = ({ app, chat, strips, face }: ChatPageProps) => {
   const isEmpty = useStore(chat.store, (state) => state.turns.length === 0);
   const isCleared = useStore(chat.store, (state) => state.cleared !== null);
   const isKept = useStore(chat.store, (state) => state.isKept);
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => field.current?.focus(), []);
+  /** What was pressed goes away with what it did: the writing goes on in the field. */
+  const andFocus = (act: () => void) => (): void => {
+    act();
+    field.current?.focus();
+  };
   const example = (text: string): void => {
-    if (readinessOf(app.getState()) === "ready") chat.send(text);
-    else chat.setDraft(text);
+    const isReady = readinessOf(app.getState()) === "ready";
+    andFocus(() => (isReady ? chat.send(text) : chat.setDraft(text)))();
   };
   return (
     <main className="chat">
-      <TopBar app={app} chat={chat} />
+      <TopBar app={app} chat={chat} onNewChat={andFocus(chat.newChat)} />
       {strips}
-      {isCleared && <ClearedStrip chat={chat} />}
+      {isCleared && <ClearedStrip onUndo={andFocus(chat.undoNewChat)} onDismiss={andFocus(chat.dismissCleared)} />}
       {!isKept && <Strip icon="alert" tone="warn" text={texts.notKept} />}
       {isEmpty ? (
         <div className="face">
           <div className="column">{face ?? <EmptyChat onExample={example} />}</div>
         </div>
       ) : (
-        <TurnList chat={chat} />
+        <TurnList app={app} chat={chat} />
       )}
       <Announcer chat={chat} />
-      <Composer app={app} chat={chat} />
+      <Composer app={app} chat={chat} field={field} />
     </main>
   );
 };

@@ -1,12 +1,16 @@
 // Where a message is written. Enter sends, Shift and Enter break the line, an input method's Enter does neither.
-import { type FormEvent, type KeyboardEvent, useEffect, useId, useLayoutEffect, useRef } from "react";
+import { type FormEvent, type KeyboardEvent, type RefObject, useEffect, useId, useLayoutEffect } from "react";
 import { useStore } from "zustand";
 import { type AppStore, readinessOf } from "../app-store.ts";
 import { texts } from "../ui/texts.ts";
 import type { Chat } from "./chat-store.ts";
 import { runningOf } from "./conversation.ts";
 
-export type ComposerProps = { readonly app: AppStore; readonly chat: Chat };
+export type ComposerProps = {
+  readonly app: AppStore;
+  readonly chat: Chat;
+  readonly field: RefObject<HTMLTextAreaElement | null>;
+};
 
 /** 229 is what WebKit reports for the Enter that ends a composition. */
 const isComposing = ({ nativeEvent }: KeyboardEvent): boolean => nativeEvent.isComposing || nativeEvent.keyCode === 229;
@@ -14,14 +18,12 @@ const isComposing = ({ nativeEvent }: KeyboardEvent): boolean => nativeEvent.isC
 const sendsOn = (event: KeyboardEvent): boolean => event.key === "Enter" && !event.shiftKey && !isComposing(event);
 
 /** The field is as high as its text; the style sheet sets the limit. */
-const useFittedHeight = (draft: string) => {
-  const field = useRef<HTMLTextAreaElement>(null);
+const useFittedHeight = (field: ComposerProps["field"], draft: string): void => {
   useLayoutEffect(() => {
     if (field.current === null) return;
     field.current.style.height = "auto";
     field.current.style.height = `${field.current.scrollHeight}px`;
-  }, [draft]);
-  return field;
+  }, [draft, field]);
 };
 
 const useStopOnEscape = (isRunning: boolean, stop: () => void): void => {
@@ -35,20 +37,22 @@ const useStopOnEscape = (isRunning: boolean, stop: () => void): void => {
   }, [isRunning, stop]);
 };
 
-const StopButton = ({ chat, isStopping }: { readonly chat: Chat; readonly isStopping: boolean }) => (
-  <button type="button" className="button" onClick={chat.stop} disabled={isStopping}>
+type StopButtonProps = { readonly isStopping: boolean; readonly onStop: () => void };
+
+const StopButton = ({ isStopping, onStop }: StopButtonProps) => (
+  <button type="button" className="button" onClick={onStop} disabled={isStopping}>
     <span className="stop-mark" aria-hidden="true" />
     {isStopping ? texts.composer.stopping : texts.composer.stop}
   </button>
 );
 
-export const Composer = ({ app, chat }: ComposerProps) => {
+export const Composer = ({ app, chat, field }: ComposerProps) => {
   const draft = useStore(chat.store, (state) => state.draft);
   const isRunning = useStore(chat.store, (state) => runningOf(state.turns) !== null);
   const isStopping = useStore(chat.store, (state) => runningOf(state.turns)?.isStopping === true);
   const readiness = useStore(app, readinessOf);
   const hintId = useId();
-  const field = useFittedHeight(draft);
+  useFittedHeight(field, draft);
   useStopOnEscape(isRunning, chat.stop);
 
   const canSend = readiness === "ready" && !isRunning;
@@ -57,6 +61,11 @@ export const Composer = ({ app, chat }: ComposerProps) => {
     if (!canSend || draft.trim() === "") return;
     chat.send(draft);
     chat.setDraft("");
+    field.current?.focus();
+  };
+  // The button goes away with the answer's end, and the focus with it.
+  const stop = (): void => {
+    chat.stop();
     field.current?.focus();
   };
   const hint = isRunning ? texts.composer.hintRunning : texts.composer.hint;
@@ -80,7 +89,7 @@ export const Composer = ({ app, chat }: ComposerProps) => {
           {readiness === "ready" ? hint : texts.composer.blocked[readiness]}
         </span>
         {isRunning ? (
-          <StopButton chat={chat} isStopping={isStopping} />
+          <StopButton isStopping={isStopping} onStop={stop} />
         ) : (
           <button type="submit" className="button button-main" disabled={!canSend || draft.trim() === ""}>
             {texts.composer.send}

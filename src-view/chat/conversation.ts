@@ -43,6 +43,10 @@ export const runningOf = (turns: readonly Turn[]): RunningState | null => {
 /** A question that got no word of an answer is left out of what the model reads later. */
 export const isLeftOut = (answer: Answer): boolean => answer.text === "" && answer.state.kind !== "running";
 
+/** The model had its say and said nothing. */
+export const isWordless = ({ text, state }: Answer): boolean =>
+  text.trim() === "" && state.kind === "finished" && state.figures.finishReason === "stop";
+
 /** The prompt of the last turn, whose answer is still to come. */
 export const promptOf = (turns: readonly Turn[]): ChatMessage[] =>
   turns.flatMap(({ question, answer }, index): ChatMessage[] => {

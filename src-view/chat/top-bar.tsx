@@ -5,9 +5,9 @@ import { texts } from "../ui/texts.ts";
 import type { Chat } from "./chat-store.ts";
 import { titleOf, usedTokensOf } from "./conversation.ts";
 
-export type TopBarProps = { readonly app: AppStore; readonly chat: Chat };
+export type TopBarProps = { readonly app: AppStore; readonly chat: Chat; readonly onNewChat: () => void };
 
-export const TopBar = ({ app, chat }: TopBarProps) => {
+export const TopBar = ({ app, chat, onNewChat }: TopBarProps) => {
   const title = useStore(chat.store, (state) => titleOf(state.turns));
   const usedTokens = useStore(chat.store, (state) => usedTokensOf(state.turns));
   const contextTokens = useStore(app, (state) => modelOf(state)?.contextTokens ?? null);
@@ -20,7 +20,7 @@ export const TopBar = ({ app, chat }: TopBarProps) => {
         <span className="top-bar-tokens">{texts.tokensOf(usedTokens, contextTokens)}</span>
       )}
       {title !== null && (
-        <button type="button" className="button" onClick={chat.newChat}>
+        <button type="button" className="button" onClick={onNewChat}>
           <Icon name="compose" />
           <span>{texts.newChat}</span>
         </button>

@@ -1,5 +1,6 @@
-import { useEffect } from "react";
+import { useCallback, useEffect } from "react";
 import { useStore } from "zustand";
+import { type AppStore, readinessOf } from "../app-store.ts";
 import { Icon } from "../ui/icon.tsx";
 import { texts } from "../ui/texts.ts";
 import type { Chat } from "./chat-store.ts";
@@ -11,7 +12,10 @@ const useGoToNewQuestion = (questions: number, goToEnd: () => void): void => {
   useEffect(goToEnd, [questions, goToEnd]);
 };
 
-export const TurnList = ({ chat }: { readonly chat: Chat }) => {
+export type TurnListProps = { readonly app: AppStore; readonly chat: Chat };
+
+export const TurnList = ({ app, chat }: TurnListProps) => {
+  const isReady = useStore(app, (state) => readinessOf(state) === "ready");
   const turns = useStore(chat.store, (state) => state.turns);
   const forgotten = useStore(chat.store, (state) => state.forgottenTurns);
   const { region, content, isAtEnd, goToEnd } = useStickToEnd();
@@ -20,6 +24,11 @@ export const TurnList = ({ chat }: { readonly chat: Chat }) => {
     goToEnd();
     region.current?.focus();
   };
+  // The button goes away with the failed answer, and the focus with it.
+  const retry = useCallback(() => {
+    chat.retry();
+    region.current?.focus();
+  }, [chat, region]);
   return (
     <div className="turns">
       {/* biome-ignore lint/a11y/useSemanticElements: a section inside main would be one landmark too many */}
@@ -35,7 +44,12 @@ export const TurnList = ({ chat }: { readonly chat: Chat }) => {
           {forgotten > 0 && <p className="dim">{texts.forgotten(forgotten)}</p>}
           <ol className="turn-list">
             {turns.map((turn, index) => (
-              <TurnRow key={turn.id} turn={turn} onRetry={index === turns.length - 1 ? chat.retry : null} />
+              <TurnRow
+                key={turn.id}
+                turn={turn}
+                isReady={isReady}
+                onRetry={index === turns.length - 1 ? retry : null}
+              />
             ))}
           </ol>
         </div>

@@ -56,7 +56,7 @@ export const texts = {
     title: "Keepwarm could not start",
     doctor: "To see what each part needs, run:",
     command: doctorCommand,
-    after: "Then start Keepwarm again. This page reconnects by itself.",
+    after: "This page reconnects by itself when Keepwarm is started again.",
   },
 
   newChat: "New chat",
@@ -135,6 +135,7 @@ export const texts = {
     leftOut: "The model will not see this question later.",
     tryAgain: "Try again",
   },
+  noText: "The model ended its turn without a word.",
   announce: { finished: "Answer finished.", reading: "Reading the prompt." },
   openLink: "opens in a new tab",
 } as const;
