@@ -18,7 +18,7 @@ const mayImport: Record<string, readonly string[]> = {
   data: ["platform", "contract", "base"],
   setup: ["platform", "contract", "base"],
   server: ["engine/engine.ts", "data", "contract", "base"],
-  host: ["base", "contract", "platform", "storage", "cache", "model", "engine", "data", "setup", "server"],
+  host: ["base", "contract", "mlx/library.ts", "platform", "storage", "cache", "model", "engine", "data", "setup", "server"],
   view: ["contract"],
 };
 const everything = [...Object.keys(mayImport).filter((folder) => folder !== "view"), "app.ts"];
@@ -39,14 +39,14 @@ const doors: Record<string, readonly string[]> = {
 
 type Import = { readonly from: string; readonly to: string };
 
-const transpiler = new Transpiler({ loader: "tsx" });
+const transpilers = { ts: new Transpiler({ loader: "ts" }), tsx: new Transpiler({ loader: "tsx" }) };
 const importsOf = async (folder: string): Promise<Import[]> => {
   const found: Import[] = [];
   for await (const file of new Glob("**/*.{ts,tsx}").scan(join(root, folder))) {
     const text = await Bun.file(join(root, folder, file)).text();
     // `import type` vanishes in the transpiler's list; a type is a dependency all the same.
     const written = text.matchAll(/^(?:import|export)\b[^;]*?\bfrom\s+"([^"]+)"/gms);
-    const run = transpiler.scanImports(text).map((found) => found.path);
+    const run = transpilers[file.endsWith("x") ? "tsx" : "ts"].scanImports(text).map((found) => found.path);
     for (const to of new Set([...run, ...[...written].map((match) => match[1] ?? "")])) found.push({ from: file, to });
   }
   return found;

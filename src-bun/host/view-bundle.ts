@@ -23,15 +23,11 @@ const bundle = async (folder: string): Promise<ReadonlyMap<string, Blob>> => {
     target: "browser",
     minify: true,
     splitting: true,
-    publicPath: "/",
-    naming: {
-      entry: "assets/[name]-[hash].[ext]",
-      chunk: "assets/[name]-[hash].[ext]",
-      asset: "assets/[name]-[hash].[ext]",
-    },
+    publicPath: "/assets/",
+    naming: "[name]-[hash].[ext]",
     define: { [reactMode]: '"production"' },
   });
-  return new Map(built.outputs.map((output) => [join("/", output.path), output]));
+  return new Map(built.outputs.map((output) => [join("/assets", output.path), output]));
 };
 
 const fillShell = async (folder: string, paths: readonly string[]): Promise<string> => {
