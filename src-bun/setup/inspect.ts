@@ -1,6 +1,7 @@
 // What is there and what is not, for `keepwarm doctor`. Changes nothing and opens no library.
 import { join } from "node:path";
-import type { Environment, Part } from "./part.ts";
+import type { Environment } from "../platform/paths.ts";
+import type { Part } from "./part.ts";
 import { stateOf } from "./part-stamp.ts";
 import { runTool } from "./run-tool.ts";
 import { setupParts } from "./setup.ts";

@@ -4,7 +4,14 @@ import { readFileSync } from "node:fs";
 import { copyFile, link, readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { compileAll, compilerRun } from "./compile.ts";
-import { blasForwardSource, type Compiler, formatFallbackHeader, macLinkFlags } from "./compiler.ts";
+import {
+  blasForwardSource,
+  type Compiler,
+  commonFlags,
+  formatFallbackHeader,
+  macLibcxxHeader,
+  macLinkFlags,
+} from "./compiler.ts";
 import type { Part, PartWork } from "./part.ts";
 import type { Crate, Wheel } from "./versions.ts";
 import { wheelFolder } from "./wheel-part.ts";
@@ -54,6 +61,7 @@ export const linuxLibraryPart = (
     inputs.crate.sha256,
     readFileSync(blasForwardSource, "utf8"),
     readFileSync(formatFallbackHeader, "utf8"),
+    ...commonFlags,
   ),
   make: async (work) => {
     const compiler = inputs.compiler(work);
@@ -82,7 +90,13 @@ const place = async (from: string, to: string): Promise<void> => {
 export const macLibraryPart = (inputs: LibraryInputs & { readonly compiler: (work: PartWork) => Compiler }): Part => ({
   ...libraryNames(inputs),
   files: ["libmlxc.dylib", ...inputs.mlx.opens.map((file) => basename(file))],
-  recipe: recipeOf(inputs.mlx.sha256, inputs.crate.sha256, ...macLinkFlags),
+  recipe: recipeOf(
+    inputs.mlx.sha256,
+    inputs.crate.sha256,
+    readFileSync(macLibcxxHeader, "utf8"),
+    ...commonFlags,
+    ...macLinkFlags,
+  ),
   make: async (work) => {
     const compiler = inputs.compiler(work);
     const sources = await sourcesIn(work, inputs.sourceFolder);

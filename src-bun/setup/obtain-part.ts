@@ -2,7 +2,8 @@
 import { mkdir, mkdtemp, readdir, rename, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { KeepwarmError, messageOf } from "../base/errors.ts";
-import type { Environment, Part } from "./part.ts";
+import type { Environment } from "../platform/paths.ts";
+import type { Part } from "./part.ts";
 import { writeStamp } from "./part-stamp.ts";
 import type { ProgressBoard } from "./progress-board.ts";
 import { throwIfCancelled } from "./run-tool.ts";

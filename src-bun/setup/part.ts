@@ -1,5 +1,5 @@
 // One thing that set-up obtains into its own folder below the cache folder.
-export type Environment = Readonly<Record<string, string | undefined>>;
+import type { Environment } from "../platform/paths.ts";
 
 /** `doneBytes` left out: as before. */
 export type PartReport = (now: { readonly doneBytes?: number; readonly detail: string }) => void;

@@ -1,5 +1,5 @@
 import { KeepwarmError } from "../base/errors.ts";
-import type { Environment } from "./part.ts";
+import type { Environment } from "../platform/paths.ts";
 
 type ToolRun = {
   readonly command: readonly string[];
@@ -19,6 +19,15 @@ export const throwIfCancelled = (signal: AbortSignal): void => {
   }
 };
 
+/** The program and those it started: a compiler's driver leaves its compiler running. It may have ended just now. */
+const endGroup = (leader: number): void => {
+  try {
+    process.kill(-leader, "SIGTERM");
+  } catch (thrown) {
+    if (!(thrown instanceof Error && "code" in thrown && thrown.code === "ESRCH")) throw thrown;
+  }
+};
+
 /** Runs a program to its end; a signal that aborts ends it. Both of its outputs are read, the last part is kept. */
 export const runTool = async ({ command, folder, environment, signal }: ToolRun): Promise<ToolOutcome> => {
   throwIfCancelled(signal);
@@ -28,9 +37,10 @@ export const runTool = async ({ command, folder, environment, signal }: ToolRun)
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",
-    signal,
-    killSignal: "SIGTERM",
+    detached: true,
   });
+  const end = (): void => endGroup(child.pid);
+  signal.addEventListener("abort", end, { once: true });
   let output = "";
   const read = async (stream: ReadableStream<Uint8Array>): Promise<void> => {
     const decoder = new TextDecoder();
@@ -38,8 +48,8 @@ export const runTool = async ({ command, folder, environment, signal }: ToolRun)
       output = (output + decoder.decode(chunk, { stream: true })).slice(-KEPT_CHARACTERS);
     }
   };
-  await Promise.all([read(child.stdout), read(child.stderr)]);
-  const exitCode = await child.exited;
+  const [exitCode] = await Promise.all([child.exited, read(child.stdout), read(child.stderr)]);
+  signal.removeEventListener("abort", end);
   throwIfCancelled(signal);
   return { isGood: exitCode === 0, output: output.trim() };
 };

@@ -60,8 +60,8 @@ export const macPartsByZig = (machine: Machine): Part[] => {
     crate: mlxCrate,
     mlx: mlxMetalWheel,
     sourceFolder: sources.folder,
-    compiler: ({ cacheFolder }) =>
-      zigCompiler(join(cacheFolder, zig.folder, "ziglang/zig"), join(cacheFolder, "staging/kept-zig-cache")),
+    compiler: ({ cacheFolder, keptFolder }) =>
+      zigCompiler(join(cacheFolder, zig.folder, "ziglang/zig"), join(keptFolder, "zig-cache")),
   });
   return [mlx, sources, zig, library];
 };

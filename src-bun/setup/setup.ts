@@ -3,8 +3,9 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { KeepwarmError } from "../base/errors.ts";
 import type { SetupPart } from "../contract/app-state.ts";
+import type { Environment } from "../platform/paths.ts";
 import { ensureParts } from "./ensure-parts.ts";
-import type { Environment, Part } from "./part.ts";
+import type { Part } from "./part.ts";
 import { libraryParts, type Machine, starterPart, thisMachine } from "./setup-parts.ts";
 
 export type SetupOptions = {

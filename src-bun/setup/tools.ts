@@ -2,7 +2,7 @@
 import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { KeepwarmError } from "../base/errors.ts";
-import type { Environment } from "./part.ts";
+import type { Environment } from "../platform/paths.ts";
 
 type Tool = {
   readonly names: readonly string[];

@@ -5,7 +5,7 @@ import { join } from "node:path";
 const LOOK_EVERY_MS = 200;
 
 /** Files that go away while they are counted count as nothing. */
-const unlessGone = async <T>(found: Promise<T>, gone: T): Promise<T> => {
+async function unlessGone<T>(found: Promise<T>, gone: T): Promise<T> {
   try {
     return await found;
   } catch (thrown) {
@@ -13,7 +13,7 @@ const unlessGone = async <T>(found: Promise<T>, gone: T): Promise<T> => {
       return gone;
     throw thrown;
   }
-};
+}
 
 const bytesIn = async (folder: string): Promise<number> => {
   const entries = await unlessGone(readdir(folder, { recursive: true }), []);
@@ -25,11 +25,7 @@ const bytesIn = async (folder: string): Promise<number> => {
 };
 
 /** Tells how many bytes lie in the folder from time to time until the work is settled; returns its outcome. */
-export const whileWatching = async <T>(
-  folder: string,
-  onBytes: (bytes: number) => void,
-  work: Promise<T>,
-): Promise<T> => {
+export async function whileWatching<T>(folder: string, onBytes: (bytes: number) => void, work: Promise<T>): Promise<T> {
   const settled = work.then(
     () => true,
     () => true,
@@ -40,4 +36,4 @@ export const whileWatching = async <T>(
     await settled;
   }
   return work;
-};
+}
