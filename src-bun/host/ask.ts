@@ -1,12 +1,6 @@
 // `ask`: one question, through the running app when there is one, else by this process alone.
 import { KeepwarmError } from "../base/errors.ts";
-import type { GenerateProgress, GenerateRequest, GenerateResult } from "../contract/engine.ts";
-
-export type Answerer = (
-  request: GenerateRequest,
-  onProgress: (progress: GenerateProgress) => void,
-  signal: AbortSignal,
-) => Promise<GenerateResult>;
+import type { GenerateRequest, GenerateResult } from "../contract/engine.ts";
 
 export type AskOptions = {
   readonly text: string;

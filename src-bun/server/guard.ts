@@ -3,7 +3,6 @@
 import type { MiddlewareHandler } from "hono";
 import { KeepwarmError } from "../base/errors.ts";
 import { isSameSecret } from "../data/secret.ts";
-import { MAX_BODY_BYTES } from "./read-body.ts";
 
 /** "session": the cookie of a page that was let in. */
 export type Access = "free" | "session" | "token";
@@ -79,13 +78,11 @@ const checkAccess = (access: Access, headers: Headers, options: GuardOptions): v
   }
 };
 
-const checkBody = (headers: Headers): void => {
+const checkMediaType = (headers: Headers): void => {
   // A type that a form can send would spare a foreign page the preflight.
   const type = (headers.get("content-type") ?? "").split(";")[0]?.trim().toLowerCase();
   if (type !== "application/json")
     throw new KeepwarmError("wrong-media-type", 'Send the body as JSON, with "Content-Type: application/json".');
-  if (Number(headers.get("content-length") ?? 0) > MAX_BODY_BYTES)
-    throw new KeepwarmError("too-large", `The body is larger than ${MAX_BODY_BYTES / 2 ** 20} MiB. Send less at once.`);
 };
 
 export const createGuard =
@@ -96,6 +93,6 @@ export const createGuard =
     // Only a page of another origin asks before it sends; a page of ours has no need to.
     if (method === "OPTIONS") throw new KeepwarmError("forbidden", "Keepwarm grants no page of another site anything.");
     checkAccess(accessOf(method, c.req.path), headers, options);
-    if (method !== "GET" && method !== "HEAD") checkBody(headers);
+    if (method !== "GET" && method !== "HEAD") checkMediaType(headers);
     return next();
   };

@@ -1,20 +1,24 @@
 import { KeepwarmError } from "../base/errors.ts";
 
 /** Room for pictures. */
-export const MAX_BODY_BYTES = 32 * 2 ** 20;
+const MAX_BODY_BYTES = 32 * 2 ** 20;
+/**
+ * Up to here a body that is too large is read all the same, and let go: an answer that comes before its end leaves some
+ * clients with a connection that is of no use to their next request.
+ */
+const MAX_READ_BYTES = 2 * MAX_BODY_BYTES;
 
-/** Reads a body whose length nobody announced, or announced wrongly, and stops where it grows too large. */
+/** Returns the whole body, whether or not its length was announced. Throws "too-large". */
 export const readBody = async (request: Request): Promise<Uint8Array> => {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of request.body ?? []) {
     bytes += chunk.byteLength;
-    if (bytes > MAX_BODY_BYTES)
-      throw new KeepwarmError(
-        "too-large",
-        `The body is larger than ${MAX_BODY_BYTES / 2 ** 20} MiB. Send less at once.`,
-      );
-    chunks.push(chunk);
+    if (bytes <= MAX_BODY_BYTES) chunks.push(chunk);
+    else chunks.length = 0;
+    if (bytes > MAX_READ_BYTES) break;
   }
+  if (bytes > MAX_BODY_BYTES)
+    throw new KeepwarmError("too-large", `The body is larger than ${MAX_BODY_BYTES / 2 ** 20} MiB. Send less at once.`);
   return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
 };

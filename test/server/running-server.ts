@@ -50,7 +50,9 @@ export type RunningServer = AsyncDisposable & {
   restart(): Promise<void>;
 };
 
-export const runServer = (changes: { engine?: () => EnginePort; keepAliveMs?: number } = {}): RunningServer => {
+export const runServer = (
+  changes: { port?: number; engine?: () => EnginePort; keepAliveMs?: number } = {},
+): RunningServer => {
   const folder = mkdtempSync(join(tmpdir(), "keepwarm-"));
   const engine = new ScriptedEngine();
   const state = stateOf(ready);
@@ -58,7 +60,6 @@ export const runServer = (changes: { engine?: () => EnginePort; keepAliveMs?: nu
   const token = openApiToken(join(folder, "api-token"));
   const start = (port: number): BrowserHost =>
     startBrowserHost({
-      port,
       engine: () => engine,
       state: state.source,
       view,
@@ -66,8 +67,9 @@ export const runServer = (changes: { engine?: () => EnginePort; keepAliveMs?: nu
       sessions: openSessions(join(folder, "sessions.json"), () => Date.now()),
       reportFault: (fault) => faults.push(fault),
       ...changes,
+      port,
     });
-  let host = start(0);
+  let host = start(changes.port ?? 0);
   const url = `http://127.0.0.1:${host.port}`;
   return {
     get host() {
