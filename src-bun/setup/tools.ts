@@ -13,7 +13,7 @@ type Tool = {
 
 const appleTools = '"xcode-select --install"';
 
-export const tools = {
+const tools = {
   python3: {
     names: ["python3"],
     purpose: "to fetch MLX and the starter model",

@@ -22,11 +22,9 @@ export type Crate = {
   readonly sourceFolder: string;
 };
 
-export const MLX_C_VERSION = "0.7.0";
-
 export const mlxCrate: Crate = {
   name: "mlx-sys",
-  version: MLX_C_VERSION,
+  version: "0.7.0",
   bytes: 186_432,
   sha256: "da965f83ce211b80f9b681d9bbd6fa625fe6bb2e659ba7bc55dd95eea8d3b028",
   // With the crates that cargo insists on fetching along with it.

@@ -189,7 +189,7 @@ describe("interrupted", () => {
 
     test(`killed while ${tool} works, the next start completes and tidies up`, async () => {
       tools.set(tool, "hang");
-      const script = join(import.meta.dir, "run-fake-setup.ts");
+      const script = join(import.meta.dir, "fake-parts.ts");
       const victim = Bun.spawn([process.execPath, "run", script, JSON.stringify(inputs)], {
         stdio: ["ignore", "inherit", "inherit"],
       });

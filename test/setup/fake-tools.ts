@@ -19,7 +19,13 @@ import type { Crate, Wheel } from "../../src-bun/setup/versions.ts";
 type Mood = "good" | "cut" | "full" | "damaged" | "hang" | "no-pip" | "broken";
 
 /** The one that runs here: a version manager's stand-in needs programs that the fake PATH lacks. */
+let knownPython: string | undefined;
 const realPython = (): string => {
+  knownPython ??= findPython();
+  return knownPython;
+};
+
+const findPython = (): string => {
   const found = Bun.spawnSync(["python3", "-c", "import sys; print(sys.executable)"]);
   if (!found.success) throw new Error("python3 is needed to make a test wheel");
   return found.stdout.toString().trim();
