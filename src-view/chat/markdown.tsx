@@ -3,6 +3,7 @@ import { createElement, memo, type ReactNode } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
 import { texts } from "../ui/texts.ts";
+import { markdownParts } from "./markdown-parts.ts";
 
 const allowedLink = /^(?:https?:\/\/|mailto:)/i;
 export const safeLink = (address: string): string => (allowedLink.test(address) ? address : "");
@@ -62,15 +63,21 @@ const plugins = [remarkGfm];
 
 export type MarkdownProps = { readonly text: string; readonly id: string };
 
+const Part = memo(({ text, id }: MarkdownProps) => (
+  <ReactMarkdown
+    components={components}
+    remarkPlugins={plugins}
+    remarkRehypeOptions={{ clobberPrefix: `${id}-` }}
+    urlTransform={safeLink}
+  >
+    {text}
+  </ReactMarkdown>
+));
+
 export const Markdown = memo(({ text, id }: MarkdownProps) => (
   <div className="markdown">
-    <ReactMarkdown
-      components={components}
-      remarkPlugins={plugins}
-      remarkRehypeOptions={{ clobberPrefix: `${id}-` }}
-      urlTransform={safeLink}
-    >
-      {text}
-    </ReactMarkdown>
+    {markdownParts(text).map((part, index) => (
+      <Part key={index} text={part} id={id} />
+    ))}
   </div>
 ));

@@ -5,7 +5,7 @@ import { Icon } from "../ui/icon.tsx";
 import { texts } from "../ui/texts.ts";
 import type { Chat } from "./chat-store.ts";
 import { TurnRow } from "./turn-row.tsx";
-import { useStickToEnd } from "./use-stick-to-end.ts";
+import { useFollowEnd } from "./use-follow-end.ts";
 
 /** A new question brings the reader to the end, wherever the list was scrolled to. */
 const useGoToNewQuestion = (questions: number, goToEnd: () => void): void => {
@@ -18,7 +18,7 @@ export const TurnList = ({ app, chat }: TurnListProps) => {
   const isReady = useStore(app, (state) => readinessOf(state) === "ready");
   const turns = useStore(chat.store, (state) => state.turns);
   const forgotten = useStore(chat.store, (state) => state.forgottenTurns);
-  const { region, content, isAtEnd, goToEnd } = useStickToEnd();
+  const { region, content, isAtEnd, goToEnd } = useFollowEnd();
   useGoToNewQuestion(turns.length, goToEnd);
   const jump = (): void => {
     goToEnd();

@@ -11,7 +11,7 @@ export const texts = {
   chat: "Chat",
   status: {
     connecting: "connecting",
-    offline: "offline, trying again",
+    offline: "offline",
     outdated: "page out of date",
     "setting-up": "setting up",
     loading: "loading the model",
