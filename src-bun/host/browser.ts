@@ -85,6 +85,7 @@ const socketHandlers = (options: BrowserHostOptions, parser: RequestParser): Bun
       state: options.state,
       parse: (text) => parser.message(text),
       send: (message) => socket.send(JSON.stringify(message)),
+      reportFault: options.reportFault,
     });
   },
   message({ data: { session } }, frame) {

@@ -36,7 +36,7 @@ const fileResponse = (file: ViewFile, headers: Record<string, string>): Response
   new Response(file.body, { headers: { "Content-Type": file.type, ...headers } });
 
 const exchangeCode = async (request: Request, { port, sessions, codes }: PageOptions): Promise<Response> => {
-  const { code } = parseOutside(codeSchema, parseJson(new TextDecoder().decode(await readBody(request))));
+  const { code } = parseOutside(codeSchema, parseJson(Buffer.concat(await readBody(request)).toString("utf8")));
   if (!codes.redeem(code))
     throw new KeepwarmError("unauthorized", "This link was used or is too old. Run: npm run -s keepwarm -- open");
   const cookie = [

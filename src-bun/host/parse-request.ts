@@ -11,7 +11,10 @@ export type ParseOutcome<Kind extends keyof ParseResults> =
   | { readonly kind: "parsed"; readonly value: ParseResults[Kind] }
   | { readonly kind: "refused"; readonly error: WireError };
 
-export type ParseJob = { readonly id: number; readonly kind: keyof ParseResults; readonly input: string | Uint8Array };
+/** Bytes come in the pieces in which they arrived. */
+export type ParseInput = string | readonly Uint8Array[];
+
+export type ParseJob = { readonly id: number; readonly kind: keyof ParseResults; readonly input: ParseInput };
 export type ParseReply = { readonly id: number; readonly outcome: ParseOutcome<keyof ParseResults> };
 
 const parsers: { readonly [Kind in keyof ParseResults]: (text: string) => ParseResults[Kind] } = {
@@ -19,19 +22,16 @@ const parsers: { readonly [Kind in keyof ParseResults]: (text: string) => ParseR
   message: parseClientMessage,
 };
 
-const textOf = (input: string | Uint8Array): string => {
+const textOf = (input: ParseInput): string => {
   if (typeof input === "string") return input;
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(input);
+    return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(input));
   } catch (cause) {
     throw new KeepwarmError("bad-request", "What was sent is not UTF-8 text.", { cause });
   }
 };
 
-export const parseRequest = <Kind extends keyof ParseResults>(
-  kind: Kind,
-  input: string | Uint8Array,
-): ParseOutcome<Kind> => {
+export const parseRequest = <Kind extends keyof ParseResults>(kind: Kind, input: ParseInput): ParseOutcome<Kind> => {
   try {
     return { kind: "parsed", value: parsers[kind](textOf(input)) };
   } catch (thrown) {

@@ -3,12 +3,25 @@ import { Worker } from "node:worker_threads";
 import { type ErrorCode, KeepwarmError } from "../base/errors.ts";
 import type { ClientMessage } from "../contract/rpc.ts";
 import type { ChatCompletion } from "../server/chat-request.ts";
-import { type ParseJob, type ParseOutcome, type ParseReply, type ParseResults, parseRequest } from "./parse-request.ts";
+import {
+  type ParseInput,
+  type ParseJob,
+  type ParseOutcome,
+  type ParseReply,
+  type ParseResults,
+  parseRequest,
+} from "./parse-request.ts";
 
 /** A MiB takes some 4 ms to parse, and 5 ms is what the main thread may take. */
 const INLINE_BYTES = 256 * 1024;
 
 type Waiting = { readonly resolve: (outcome: never) => void; readonly reject: (error: Error) => void };
+
+/** What can move to the other thread without a copy: a piece that shares its memory with none. */
+const ownBuffers = (pieces: readonly Uint8Array[]): ArrayBuffer[] =>
+  pieces.flatMap(({ buffer, byteLength }) =>
+    buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : [],
+  );
 
 export class RequestParser implements Disposable {
   readonly #workerSource: () => Promise<string>;
@@ -22,8 +35,9 @@ export class RequestParser implements Disposable {
   }
 
   /** Rejects with a "bad-request" that names the field. */
-  chat(body: Uint8Array): Promise<ChatCompletion> {
-    return this.#parse("chat", body, body.byteLength);
+  chat(body: readonly Uint8Array[]): Promise<ChatCompletion> {
+    const size = body.reduce((bytes, piece) => bytes + piece.byteLength, 0);
+    return this.#parse("chat", body, size);
   }
 
   /** Rejects with a "bad-request" that names the field. */
@@ -39,7 +53,7 @@ export class RequestParser implements Disposable {
 
   async #parse<Kind extends keyof ParseResults>(
     kind: Kind,
-    input: string | Uint8Array,
+    input: ParseInput,
     size: number,
   ): Promise<ParseResults[Kind]> {
     const outcome = size <= INLINE_BYTES ? parseRequest(kind, input) : await this.#post(kind, input);
@@ -47,14 +61,17 @@ export class RequestParser implements Disposable {
     throw new KeepwarmError(outcome.error.code as ErrorCode, outcome.error.message);
   }
 
-  async #post<Kind extends keyof ParseResults>(kind: Kind, input: string | Uint8Array): Promise<ParseOutcome<Kind>> {
-    this.#worker ??= this.#start();
+  async #post<Kind extends keyof ParseResults>(kind: Kind, input: ParseInput): Promise<ParseOutcome<Kind>> {
+    this.#worker ??= this.#start().catch((thrown) => {
+      this.#worker = null;
+      throw thrown;
+    });
     const worker = await this.#worker;
     const id = this.#nextId++;
     const job: ParseJob = { id, kind, input };
     const { promise, resolve, reject } = Promise.withResolvers<ParseOutcome<Kind>>();
     this.#waiting.set(id, { resolve, reject });
-    worker.postMessage(job);
+    worker.postMessage(job, typeof input === "string" ? [] : ownBuffers(input));
     return promise;
   }
 

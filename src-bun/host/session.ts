@@ -19,6 +19,8 @@ export type SessionOptions = {
   readonly send: (message: HostMessage) => void;
   /** Makes a page address with a fresh code; absent where the client may not have one. */
   readonly openPage?: () => string;
+  /** Hears of faults of ours; it is never given what a client sent. */
+  readonly reportFault?: (thrown: unknown) => void;
 };
 
 export type Session = {
@@ -129,6 +131,7 @@ class ClientSession implements Session {
   }
 
   #fail(id: string | null, thrown: unknown): void {
+    if (!(thrown instanceof KeepwarmError)) this.#options.reportFault?.(thrown);
     this.#send({ kind: "error", id, error: wireError(thrown) });
   }
 

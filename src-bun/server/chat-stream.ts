@@ -3,7 +3,7 @@ import { KeepwarmError } from "../base/errors.ts";
 import type { EnginePort, GenerateProgress, GenerateResult } from "../contract/engine.ts";
 import type { ChatCompletion } from "./chat-request.ts";
 import { type ChatIdentity, chunkMaker } from "./chat-shapes.ts";
-import { openAiError } from "./http-error.ts";
+import { isFault, openAiError } from "./http-error.ts";
 import { openEventStream } from "./sse.ts";
 
 export type ChatRun = {
@@ -60,7 +60,7 @@ export const streamChat = async (run: ChatRun): Promise<Response> => {
   const settled = answer
     .catch((thrown) => {
       if (!isBegun) throw thrown;
-      run.reportFault(thrown);
+      if (isFault(thrown)) run.reportFault(thrown);
       stream.send(JSON.stringify(openAiError(thrown)));
     })
     .finally(() => {

@@ -31,11 +31,7 @@ export const accessOf = (method: string, path: string): Access => {
 };
 
 /** The names under which this computer, and no other, reaches the server. */
-export const ownHosts = (port: number): readonly string[] => [
-  `127.0.0.1:${port}`,
-  `localhost:${port}`,
-  `[::1]:${port}`,
-];
+const ownHosts = (port: number): readonly string[] => [`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`];
 
 const checkOrigin = (headers: Headers, port: number): void => {
   const hosts = ownHosts(port);

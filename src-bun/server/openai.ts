@@ -10,7 +10,7 @@ import { readBody } from "./read-body.ts";
 export type OpenAiOptions = {
   /** Throws "not-ready" while no model can answer. */
   readonly engine: () => EnginePort;
-  readonly parseChat: (body: Uint8Array) => Promise<ChatCompletion>;
+  readonly parseChat: (body: readonly Uint8Array[]) => Promise<ChatCompletion>;
   /** Lets a request stay silent for as long as its prompt takes. */
   readonly keepOpen: (request: Request) => void;
   readonly reportFault: (thrown: unknown) => void;

@@ -8,8 +8,11 @@ const MAX_BODY_BYTES = 32 * 2 ** 20;
  */
 const MAX_READ_BYTES = 2 * MAX_BODY_BYTES;
 
-/** Returns the whole body, whether or not its length was announced. Throws "too-large". */
-export const readBody = async (request: Request): Promise<Uint8Array> => {
+/**
+ * Returns the whole body, whether or not its length was announced, in the pieces in which it came: joining 32 MiB would
+ * stall the main thread. Throws "too-large".
+ */
+export const readBody = async (request: Request): Promise<readonly Uint8Array[]> => {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of request.body ?? []) {
@@ -20,5 +23,5 @@ export const readBody = async (request: Request): Promise<Uint8Array> => {
   }
   if (bytes > MAX_BODY_BYTES)
     throw new KeepwarmError("too-large", `The body is larger than ${MAX_BODY_BYTES / 2 ** 20} MiB. Send less at once.`);
-  return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
+  return chunks;
 };

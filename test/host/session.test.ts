@@ -17,6 +17,7 @@ const request = {
 
 const connect = (engine: () => EnginePort, openPage?: () => string) => {
   const sent: HostMessage[] = [];
+  const faults: unknown[] = [];
   const waiting: { readonly count: number; readonly resolve: () => void }[] = [];
   const state = stateOf(ready);
   const session = openSession({
@@ -27,13 +28,14 @@ const connect = (engine: () => EnginePort, openPage?: () => string) => {
       sent.push(message);
       for (const { count, resolve } of waiting) if (sent.length >= count) resolve();
     },
+    reportFault: (thrown) => faults.push(thrown),
     ...(openPage ? { openPage } : {}),
   });
   /** Waits until so many messages were sent. */
   const until = (count: number): Promise<void> =>
     sent.length >= count ? Promise.resolve() : new Promise((resolve) => waiting.push({ count, resolve }));
   const say = (message: ClientMessage): void => session.receive(JSON.stringify(message));
-  return { session, sent, until, say, state };
+  return { session, faults, sent, until, say, state };
 };
 
 test("tells the state at once and at each change", () => {
@@ -129,6 +131,16 @@ test("says what the engine could not do under the request's own id", async () =>
     { kind: "error", id: "a", error },
     { kind: "error", id: "b", error },
   ]);
+});
+
+test("reports a mistake of ours, and tells the client", async () => {
+  const engine = new ScriptedEngine();
+  engine.script = () => Promise.reject(new Error("boom"));
+  const { sent, until, say, faults } = connect(() => engine);
+  say({ kind: "generate", id: "a", request });
+  await until(2);
+  expect(sent[1]).toEqual({ kind: "error", id: "a", error: { code: "internal", message: "boom" } });
+  expect(faults).toEqual([new Error("boom")]);
 });
 
 test("gives a page address only where it may", async () => {

@@ -148,7 +148,7 @@ describe("the socket's file", () => {
 
   test("that of a dead process is replaced, that of a living one is not", async () => {
     const path = join(folder, "killed.sock");
-    const other = Bun.spawn([process.execPath, join(import.meta.dir, "listen-until-killed.ts"), path], {
+    const other = Bun.spawn([process.execPath, join(import.meta.dir, "socket-child.ts"), path], {
       stdout: "pipe",
     });
     const { value } = await other.stdout.getReader().read();

@@ -184,6 +184,7 @@ describe("/v1/chat/completions, streamed", () => {
       await answer.catch((error: unknown) => error);
       await waiting.ended;
     }
+    expect((await fetch(`${server.url}/health`)).status).toBe(200);
     expect(server.faults).toEqual([]);
   });
 

@@ -11,7 +11,7 @@ import type { StateSource } from "../../src-bun/host/session.ts";
 import type { View } from "../../src-bun/host/view-bundle.ts";
 import { ScriptedEngine, starter } from "./scripted-engine.ts";
 
-export const view: View = {
+const view: View = {
   shell: { body: "<!doctype html><title>Keepwarm</title>", type: "text/html; charset=utf-8" },
   assets: new Map([["/assets/main-1.js", { body: "export {};", type: "text/javascript; charset=utf-8" }]]),
 };
