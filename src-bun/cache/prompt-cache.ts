@@ -1,13 +1,9 @@
 // Live KV that earlier requests left behind (tips), and the longest prefix of a new prompt among them and the second
 // tier. Lives on the engine thread. The rules it follows are numbered in RULES.md.
+import type { MissReason } from "../contract/engine.ts";
 import type { ColdTier } from "./cold-tier.ts";
 import { commonPrefix } from "./common-prefix.ts";
 import type { KvBlocks } from "./kv-blocks.ts";
-
-export type TakeReason =
-  | { readonly kind: "cold" }
-  | { readonly kind: "diverged"; readonly atToken: number }
-  | { readonly kind: "damaged-block"; readonly message: string };
 
 /** What a request computes on. It ends with exactly one of `put` and `release`. */
 export type Take<Kv> = {
@@ -15,7 +11,7 @@ export type Take<Kv> = {
   readonly kv: Kv;
   readonly cachedTokens: { readonly ram: number; readonly ssd: number };
   /** Why not all of the prompt was warm; null when all but its last token was. */
-  readonly reason: TakeReason | null;
+  readonly reason: MissReason | null;
 };
 
 type Tip<Kv> = {
@@ -148,7 +144,7 @@ export class PromptCache<Kv, Block> {
     return { kind: "miss", message: result?.reason ?? "the SSD tier is off" };
   }
 
-  #reason(tokens: Uint32Array, namespace: string, length: number, damage: string | null): TakeReason | null {
+  #reason(tokens: Uint32Array, namespace: string, length: number, damage: string | null): MissReason | null {
     if (damage !== null) return { kind: "damaged-block", message: damage };
     const kept = this.#longestTip(tokens, namespace, tokens.length).tip;
     if (kept !== null && kept.tokens.length > length && length < tokens.length - 1) {

@@ -4,7 +4,7 @@ import { commonPrefix } from "./common-prefix.ts";
 import type { Destination, KvBlocks } from "./kv-blocks.ts";
 
 /** The longest span of tokens a block holds. */
-export const BLOCK_TOKENS = 256;
+const BLOCK_TOKENS = 256;
 
 /** What write-behind needs of the store. */
 export type DurableStore = {

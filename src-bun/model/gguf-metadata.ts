@@ -1,6 +1,8 @@
 // What a GGUF file says of its model: the header's key-value pairs, read into exact types.
+import { statSync } from "node:fs";
 import { gguf } from "@huggingface/gguf";
 import { KeepwarmError, messageOf } from "../base/errors.ts";
+import { findTensorFault } from "./gguf-tensors.ts";
 import type { LlamaConfig } from "./llama-config.ts";
 
 export type GgufVocabulary = {
@@ -23,6 +25,9 @@ type Metadata = Readonly<Record<string, unknown>>;
 
 const damaged = (path: string, why: string, cause?: unknown): KeepwarmError =>
   new KeepwarmError("damaged-file", `The model file ${path} cannot be used: ${why}. Download it again.`, { cause });
+
+const unsupported = (path: string, why: string): KeepwarmError =>
+  new KeepwarmError("unsupported-model", `Keepwarm cannot run ${path}: ${why}.`);
 
 /** Typed access to one file's metadata: each fault names the file and the key. */
 class Reader {
@@ -106,21 +111,18 @@ export const readGgufModel = async (path: string): Promise<GgufModel> => {
   const header = await gguf(path, { allowLocalFile: true }).catch((cause: unknown) => {
     throw damaged(path, messageOf(cause), cause);
   });
+  const fault = findTensorFault(header, statSync(path).size);
+  if (fault?.kind === "damaged") throw damaged(path, fault.why);
+  if (fault?.kind === "unsupported") throw unsupported(path, fault.why);
   const metadata = header.metadata as unknown as Metadata;
   const reader = new Reader(path, metadata);
   const architecture = reader.text("general.architecture");
   if (architecture !== "llama") {
-    throw new KeepwarmError(
-      "unsupported-model",
-      `${path} holds a "${architecture}" model; Keepwarm runs "llama" so far.`,
-    );
+    throw unsupported(path, `it holds a "${architecture}" model, and "llama" is what runs so far`);
   }
   const tokenizer = reader.text("tokenizer.ggml.model");
   if (tokenizer !== "gpt2") {
-    throw new KeepwarmError(
-      "unsupported-model",
-      `${path} has a "${tokenizer}" tokenizer; Keepwarm reads "gpt2" so far.`,
-    );
+    throw unsupported(path, `it has a "${tokenizer}" tokenizer, and "gpt2" is what is read so far`);
   }
   return { config: readConfig(reader), vocabulary: readVocabulary(reader) };
 };

@@ -1,0 +1,136 @@
+// The invariant above all: the same answer from RAM, from the SSD, after a restart and cold.
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { join } from "node:path";
+import { WriteBehind } from "../../src-bun/cache/write-behind.ts";
+import type { KvBlock } from "../../src-bun/engine/kv-blocks.ts";
+import type { LiveKv } from "../../src-bun/model/live-kv.ts";
+import { openFilesystem } from "../../src-bun/platform/filesystem.ts";
+import { bundleWorker } from "../../src-bun/setup/bundle-workers.ts";
+import { KvWriter } from "../../src-bun/storage/kv-writer.ts";
+import { SsdCacheStore } from "../../src-bun/storage/ssd-cache.ts";
+import { isSizeRelease } from "../support/size.ts";
+import { Starter } from "../support/starter.ts";
+import { TemporaryFolder } from "../support/temporary-folder.ts";
+
+const STEPS = 100;
+const CACHED_TOKENS = isSizeRelease ? 3000 : 500;
+const NEW_TOKENS = 100;
+
+let starter: Starter;
+let storageWorker: string;
+
+beforeAll(async () => {
+  starter = await Starter.open();
+  storageWorker = await bundleWorker(join(import.meta.dir, "../../src-bun/storage/kv-writer.worker.ts"));
+});
+
+afterAll(() => starter[Symbol.dispose]());
+
+const openStore = async (folder: string) => {
+  const kvWriter = new KvWriter({ workerSource: storageWorker });
+  const kvReader = new KvWriter({ workerSource: storageWorker });
+  const store = await SsdCacheStore.open({ folder, kvWriter, kvReader, filesystem: openFilesystem() });
+  const close = async (): Promise<void> => {
+    await store.close();
+    await Promise.all([kvWriter.close(), kvReader.close()]);
+  };
+  return { store, close };
+};
+
+const promptOf = (tokens: number): Uint32Array => {
+  const text = Array.from({ length: tokens }, (_, index) => `Item ${index} costs ${(index * 37) % 101} coins.`).join(
+    " ",
+  );
+  return starter.model.template.encode([{ role: "user", content: text }]).slice(0, tokens);
+};
+
+const largestDifference = (a: readonly Float32Array[], b: readonly Float32Array[]): number => {
+  let largest = 0;
+  for (const [step, values] of a.entries()) {
+    for (const [index, value] of values.entries()) {
+      largest = Math.max(largest, Math.abs(value - (b[step]?.[index] ?? Number.NaN)));
+    }
+  }
+  return largest;
+};
+
+/** The 100 steps after the prompt, and their logits, from a take of whatever `cold` and the tips of `warm` hold. */
+const answer = (prompt: Uint32Array, kv: LiveKv) =>
+  starter.greedy(starter.prefill(prompt.slice(kv.length), kv), kv, STEPS);
+
+test("from RAM and from the SSD after a restart, logits over 100 steps are identical", async () => {
+  using folder = new TemporaryFolder();
+  const prompt = promptOf(CACHED_TOKENS + NEW_TOKENS);
+  const shared = prompt.slice(0, CACHED_TOKENS);
+  const { namespace } = starter.model;
+
+  const ram = starter.promptCache();
+  const first = await ram.take(shared, namespace, shared.length);
+  starter.prefill(shared, first.kv)[Symbol.dispose]();
+  const before = await openStore(folder.path);
+  const writeBehind = new WriteBehind<LiveKv, KvBlock>({ kv: starter.kv, store: before.store, maxBytes: 2 ** 30 });
+  writeBehind.schedule(shared, namespace, first.kv);
+  ram.put(first, shared, shared.length);
+  await writeBehind.flush(60_000);
+  expect(writeBehind.status).toEqual({ pendingJobs: 0, droppedJobs: 0, lastError: null });
+  await before.close();
+
+  const warm = await ram.take(prompt, namespace, prompt.length + STEPS);
+  expect(warm.cachedTokens).toEqual({ ram: CACHED_TOKENS, ssd: 0 });
+  const fromRam = answer(prompt, warm.kv);
+  ram.release(warm);
+
+  const after = await openStore(folder.path);
+  const restarted = starter.promptCache(after.store);
+  const restored = await restarted.take(prompt, namespace, prompt.length + STEPS);
+  expect(restored.cachedTokens).toEqual({ ram: 0, ssd: CACHED_TOKENS });
+  const fromSsd = answer(prompt, restored.kv);
+  restarted.release(restored);
+  await after.close();
+
+  expect(fromSsd.ids).toEqual(fromRam.ids);
+  expect(largestDifference(fromSsd.logits, fromRam.logits)).toBe(0);
+});
+
+/**
+ * How far rounding alone may move a logit between two orders of summation: each of the 2 · layers residual additions
+ * carries a dot product of at most `intermediate` terms, whose rounding errors of half a unit in the last place add up
+ * like a random walk (Higham and Mary 2019); both runs err, on values of the logits' range.
+ */
+const roundingBound = (logits: Float32Array): number => {
+  const { layers, intermediateSize } = starter.model.llama.config;
+  const range = logits.reduce((a, b) => Math.max(a, b)) - logits.reduce((a, b) => Math.min(a, b));
+  return 2 * range * 2 ** -24 * Math.sqrt(2 * layers * intermediateSize);
+};
+
+const marginOf = (logits: Float32Array): number => {
+  const [best = 0, second = 0] = [...logits].sort((a, b) => b - a);
+  return best - second;
+};
+
+test("warm and cold choose the same tokens, but where the two best logits are closer than rounding", async () => {
+  const prompt = promptOf(CACHED_TOKENS + NEW_TOKENS);
+  const { namespace } = starter.model;
+  using cold = starter.kv.allocate(prompt.length + STEPS);
+  const fromCold = answer(prompt, cold);
+  const cache = starter.promptCache();
+  const shared = prompt.slice(0, CACHED_TOKENS);
+  const first = await cache.take(shared, namespace, shared.length);
+  starter.prefill(shared, first.kv)[Symbol.dispose]();
+  cache.put(first, shared, shared.length);
+  const take = await cache.take(prompt, namespace, prompt.length + STEPS);
+  const fromWarm = answer(prompt, take.kv);
+  cache.release(take);
+
+  const bound = roundingBound(fromCold.logits[0] ?? new Float32Array(1));
+  const close = fromCold.logits.filter((logits) => marginOf(logits) < bound).length;
+  const parting = fromCold.ids.findIndex((id, step) => id !== fromWarm.ids[step]);
+  const compared = parting < 0 ? STEPS : parting + 1;
+  const difference = largestDifference(fromCold.logits.slice(0, compared), fromWarm.logits.slice(0, compared));
+  console.log(
+    `warm against cold: largest difference ${difference.toExponential(2)}, bound ${bound.toExponential(2)}, ${close} of ${STEPS} steps closer than it`,
+  );
+  expect(difference).toBeLessThanOrEqual(bound);
+  if (parting >= 0) expect(marginOf(fromCold.logits[parting] ?? new Float32Array(1))).toBeLessThan(bound);
+  expect(close).toBeLessThanOrEqual(Math.ceil(STEPS / 1000));
+});
