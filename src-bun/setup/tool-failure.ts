@@ -11,6 +11,9 @@ const NETWORK =
   /connection|resolution|resolve host|timed? ?out|network|unreachable|certificate|\bssl\b|proxy|spurious|http error|incompleteread/i;
 const TERMINAL_CODES = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, "g");
 
+/** What pip wraps around the cause. */
+const WRAPPING = /^(?:WARNING|ERROR): |Retrying \(Retry\(.*?\)\) after |<[^<>]* object at 0x[0-9a-f]+>: /g;
+
 const QUOTED_CHARACTERS = 300;
 
 /** The line of the output that says why. */
@@ -21,7 +24,7 @@ export const reasonOf = (output: string): string => {
     .map((line) => line.trim())
     .filter((line) => line !== "");
   const line = lines.findLast((one) => NETWORK.test(one)) ?? lines.at(-1) ?? "it printed nothing";
-  return line.slice(0, QUOTED_CHARACTERS);
+  return line.replace(WRAPPING, "").slice(0, QUOTED_CHARACTERS);
 };
 
 export const noSpace = (): KeepwarmError =>

@@ -7,7 +7,10 @@ const failure = (output: string) =>
 describe("the reason of a failure", () => {
   test("is the line about the network where there is one, else the last", () => {
     const lines = "Collecting x\nWARNING: Read timed out. (read timeout=30)\nERROR: No matching distribution for x\n";
-    expect(reasonOf(lines)).toBe("WARNING: Read timed out. (read timeout=30)");
+    expect(reasonOf(lines)).toBe("Read timed out. (read timeout=30)");
+    const wrapped =
+      "WARNING: Retrying (Retry(total=0, connect=None)) after connection broken by 'NewConnectionError('<pip.Thing object at 0x7f69>: [Errno 111] Connection refused')'";
+    expect(reasonOf(wrapped)).toBe("connection broken by 'NewConnectionError('[Errno 111] Connection refused')'");
     expect(reasonOf("one\n\n  two \r\n")).toBe("two");
     expect(reasonOf("")).toBe("it printed nothing");
   });
