@@ -126,7 +126,7 @@ export class HostClient {
   }
 
   async #isRefused(): Promise<boolean> {
-    const answer = await this.#reach("/ws");
+    const answer = await this.#reach("/session");
     return answer !== "unreachable" && (answer.status === 401 || answer.status === 403);
   }
 

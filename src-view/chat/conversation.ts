@@ -4,7 +4,7 @@ import type { CachedTokens, ChatMessage, GenerateResult, WireError } from "../..
 /** What is known about a finished answer besides its text. */
 export type Figures = Omit<GenerateResult, "text">;
 
-export type Prefill = {
+type Prefill = {
   readonly doneTokens: number;
   readonly totalTokens: number;
   readonly cachedTokens: CachedTokens;

@@ -4,9 +4,7 @@ import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
 import { texts } from "../ui/texts.ts";
 import { markdownParts } from "./markdown-parts.ts";
-
-const allowedLink = /^(?:https?:\/\/|mailto:)/i;
-export const safeLink = (address: string): string => (allowedLink.test(address) ? address : "");
+import { safeLink } from "./safe-link.ts";
 
 type LinkProps = { readonly address: string | undefined; readonly children: ReactNode };
 

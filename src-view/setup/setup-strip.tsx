@@ -11,6 +11,6 @@ export const SetupStrip = ({ state }: { readonly state: Exclude<AppState, { kind
     case "loading":
       return <Strip icon="wait" tone="plain" text={`${texts.loading.title(state.modelName)}.`} />;
     case "failed":
-      return <Strip icon="alert" tone="bad" text={`${texts.failed.title}. ${state.error.message}`} />;
+      return <Strip icon="alert" tone="bad" text={state.error.message} />;
   }
 };

@@ -56,7 +56,7 @@ describe("the session", () => {
 
   test("a refused upgrade is told from a host that is not there", async () => {
     const { client, host } = fakeHost();
-    host.answers.set("/ws", 401);
+    host.answers.set("/session", 401);
     await client.connect();
     host.socket().drop();
     await settled();
@@ -66,7 +66,7 @@ describe("the session", () => {
 
   test("a fresh link helps a refused page", async () => {
     const { client, host } = fakeHost();
-    host.answers.set("/ws", 401);
+    host.answers.set("/session", 401);
     await client.connect();
     host.socket().drop();
     await settled();
