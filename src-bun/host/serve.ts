@@ -33,6 +33,7 @@ export const serve = async (options: ServeOptions): Promise<number> => {
   }
   local.own();
   const view = await buildView(join(import.meta.dir, "../../src-view"));
+  const reportFault = (thrown: unknown): void => writeError(`Keepwarm met a fault of its own: ${messageOf(thrown)}`);
   const host = startBrowserHost({
     port: options.port,
     engine: () => local.engine(),
@@ -40,7 +41,7 @@ export const serve = async (options: ServeOptions): Promise<number> => {
     view,
     apiToken: openApiToken(join(dataFolder, "api-token")),
     sessions: openSessions(join(dataFolder, "sessions.json"), Date.now),
-    reportFault: (thrown) => writeError(`Keepwarm met a fault of its own: ${messageOf(thrown)}`),
+    reportFault,
   });
   using parser = new RequestParser(() => bundleWorker(join(import.meta.dir, "request-parser.worker.ts")));
   const socket = startSocketHost({
@@ -49,6 +50,7 @@ export const serve = async (options: ServeOptions): Promise<number> => {
     state: local.state,
     parse: (text) => parser.message(text),
     openPage: () => host.openPage(),
+    reportFault,
   });
   if (socket === "busy") throw new Error("the socket is taken although the data folder is ours");
   write(`Keepwarm is at http://127.0.0.1:${host.port}`);

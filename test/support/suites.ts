@@ -11,7 +11,7 @@ export const suites: readonly {
   { name: "cache", budgetSeconds: 60, files: ["test/cache"] },
   { name: "mlx and model", budgetSeconds: 180, files: ["test/mlx", "test/model"] },
   { name: "engine", budgetSeconds: 420, files: ["test/engine"] },
-  { name: "server and host", budgetSeconds: 90, files: ["test/server", "test/host"] },
+  { name: "server and host", budgetSeconds: 90, files: ["test/server", "test/host", "test/data"] },
   { name: "view", budgetSeconds: 60, files: ["test/view"] },
   { name: "end to end", budgetSeconds: 420, files: ["test/e2e"] },
 ];

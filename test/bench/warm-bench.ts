@@ -1,0 +1,244 @@
+// Time to the first token of 32 new tokens on 2,000 warm ones: from the chat's own tip, from another chat's, from the
+// SSD, after a restart, and cold. Sides alternate in one process; the engine's own paths are timed.
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { WriteBehind } from "../../src-bun/cache/write-behind.ts";
+import type { KvBlock } from "../../src-bun/engine/kv-blocks.ts";
+import { Sampler } from "../../src-bun/engine/sampler.ts";
+import type { LiveKv } from "../../src-bun/model/live-kv.ts";
+import { openFilesystem } from "../../src-bun/platform/filesystem.ts";
+import { bundleWorker } from "../../src-bun/setup/bundle-workers.ts";
+import { KvWriter } from "../../src-bun/storage/kv-writer.ts";
+import { SsdCacheStore } from "../../src-bun/storage/ssd-cache.ts";
+import { Starter } from "../support/starter.ts";
+import { TemporaryFolder } from "../support/temporary-folder.ts";
+import { dropFromPageCache } from "./cold-file.ts";
+import { type BenchResult, type Figure, figure, type Goal, median, voidFigure } from "./figure.ts";
+
+const WARM_TOKENS = 2000;
+const NEW_TOKENS = 32;
+const RUNS = 7;
+/** Allowed to a restore beside reading: messages, look-up, allocation. */
+const RESTORE_ALLOWANCE_MS = 5;
+const PIECE_BYTES = 2 ** 20;
+
+const timed = async (work: () => Promise<void> | void): Promise<number> => {
+  const start = performance.now();
+  await work();
+  return performance.now() - start;
+};
+
+class WarmBench {
+  readonly #starter: Starter;
+  readonly #worker: string;
+  readonly #folder: string;
+  /** 2,000 tokens, then 32 that differ from run to run. */
+  readonly #ids: Uint32Array;
+
+  constructor(starter: Starter, worker: string, folder: string) {
+    this.#starter = starter;
+    this.#worker = worker;
+    this.#folder = folder;
+    const text = Array.from({ length: 900 }, (_, index) => `Line ${index} of the manual says ${index * 13}.`).join(" ");
+    this.#ids = Uint32Array.from(starter.model.tokenizer.encodeText(text)).slice(
+      0,
+      WARM_TOKENS + NEW_TOKENS * RUNS * 2,
+    );
+  }
+
+  get shared(): Uint32Array {
+    return this.#ids.slice(0, WARM_TOKENS);
+  }
+
+  prompt(run: number): Uint32Array {
+    const from = WARM_TOKENS + (run % RUNS) * NEW_TOKENS;
+    return Uint32Array.from([...this.shared, ...this.#ids.slice(from, from + NEW_TOKENS)]);
+  }
+
+  /** The rest of the prompt and the first token. */
+  firstToken(prompt: Uint32Array, kv: LiveKv): void {
+    const sampler = new Sampler(this.#starter.runtime, this.#starter.ops, { temperature: 0, seed: 0 });
+    using logits = this.#starter.prefill(prompt.slice(kv.length), kv);
+    sampler.sample(logits);
+  }
+
+  /** A cache whose one tip holds the shared tokens, as the end of a chat's turn. */
+  async withTip() {
+    const cache = this.#starter.promptCache();
+    const take = await cache.take(this.shared, "bench", WARM_TOKENS + 256);
+    this.#starter.prefill(this.shared, take.kv)[Symbol.dispose]();
+    return { cache, take };
+  }
+
+  async openStore() {
+    const kvWriter = new KvWriter({ workerSource: this.#worker });
+    const kvReader = new KvWriter({ workerSource: this.#worker });
+    const store = await SsdCacheStore.open({ folder: this.#folder, kvWriter, kvReader, filesystem: openFilesystem() });
+    return {
+      store,
+      close: async (): Promise<void> => {
+        await store.close();
+        await Promise.all([kvWriter.close(), kvReader.close()]);
+      },
+    };
+  }
+
+  async save(kv: LiveKv): Promise<void> {
+    const { store, close } = await this.openStore();
+    const writeBehind = new WriteBehind<LiveKv, KvBlock>({ kv: this.#starter.kv, store, maxBytes: 2 ** 31 });
+    writeBehind.schedule(this.shared, "bench", kv);
+    await writeBehind.flush(120_000);
+    if (writeBehind.status.droppedJobs > 0) throw new Error(`not saved: ${writeBehind.status.lastError}`);
+    await close();
+  }
+
+  /** TTFT through a cache whose second tier is `store`. */
+  async fromStore(store: SsdCacheStore, prompt: Uint32Array): Promise<void> {
+    const cache = this.#starter.promptCache(store);
+    const take = await cache.take(prompt, "bench", prompt.length + 256);
+    if (take.cachedTokens.ssd !== WARM_TOKENS) throw new Error(`${take.cachedTokens.ssd} tokens came from the SSD`);
+    this.firstToken(prompt, take.kv);
+    cache.release(take);
+  }
+
+  /** The same bytes, read in pieces and hashed with the checksum that a restore verifies. */
+  rawRead(): void {
+    for (const name of readdirSync(this.#folder).filter((one) => one.endsWith(".kv"))) {
+      const bytes = readFileSync(join(this.#folder, name));
+      for (let at = 0; at < bytes.length; at += PIECE_BYTES) Bun.hash.xxHash3(bytes.subarray(at, at + PIECE_BYTES));
+    }
+  }
+}
+
+type Times = Record<"suffix" | "tip" | "fork" | "cold", number[]>;
+
+/** Tip and fork against the bare suffix, and cold once per two runs. */
+const ramTimes = async (bench: WarmBench, starter: Starter): Promise<{ times: Times; kv: LiveKv }> => {
+  const times: Times = { suffix: [], tip: [], fork: [], cold: [] };
+  const { cache, take } = await bench.withTip();
+  const kv = take.kv;
+  cache.put(take, bench.shared, WARM_TOKENS);
+  for (let run = -1; run < RUNS; run++) {
+    const prompt = bench.prompt(run + RUNS);
+    kv.truncate(WARM_TOKENS);
+    const suffix = await timed(() => bench.firstToken(prompt, kv));
+    kv.truncate(WARM_TOKENS);
+    let opened = await cache.take(bench.shared, "bench", 0);
+    cache.put(opened, bench.shared.slice(0, WARM_TOKENS - 1), WARM_TOKENS - 1);
+    // The suffix left the last shared token behind; it is put back by computing it, untimed.
+    opened = await cache.take(bench.shared, "bench", 0);
+    starter.prefill(bench.shared.slice(WARM_TOKENS - 1), opened.kv)[Symbol.dispose]();
+    cache.put(opened, bench.shared, WARM_TOKENS);
+    const tip = await timed(async () => {
+      const next = await cache.take(prompt, "bench", prompt.length + 256);
+      if (next.kv !== kv) throw new Error("the tip was copied");
+      bench.firstToken(prompt, next.kv);
+      cache.put(next, prompt, prompt.length);
+    });
+    const other = bench.prompt(run + RUNS + 1);
+    let forked: LiveKv | null = null;
+    const fork = await timed(async () => {
+      const next = await cache.take(other, "bench", other.length + 256);
+      if (next.kv === kv || next.cachedTokens.ram < WARM_TOKENS) throw new Error("the fork was not copied");
+      forked = next.kv;
+      bench.firstToken(other, next.kv);
+      cache.release(next);
+    });
+    if (forked === null) throw new Error("nothing was forked");
+    kv.truncate(WARM_TOKENS);
+    if (run < 0) continue;
+    times.suffix.push(suffix);
+    times.tip.push(tip);
+    times.fork.push(fork);
+    if (run % 2 === 0) times.cold.push(await coldTime(bench, starter, prompt));
+  }
+  return { times, kv };
+};
+
+const coldTime = (bench: WarmBench, starter: Starter, prompt: Uint32Array): Promise<number> =>
+  timed(() => {
+    using kv = starter.kv.allocate(prompt.length);
+    bench.firstToken(prompt, kv);
+  });
+
+type SsdRun = { readonly raw: number; readonly restore: number; readonly restart: number };
+
+const ssdRun = async (bench: WarmBench, folder: string, run: number): Promise<SsdRun | null> => {
+  const prompt = bench.prompt(run + 1);
+  if (dropFromPageCache(folder) > 0) return null;
+  const raw = await timed(() => bench.rawRead());
+  const { store, close } = await bench.openStore();
+  // The reader's thread and its code are there once the app has restored anything at all.
+  await bench.fromStore(store, prompt);
+  if (dropFromPageCache(folder) > 0) return null;
+  const restore = await timed(() => bench.fromStore(store, prompt));
+  await close();
+  if (dropFromPageCache(folder) > 0) return null;
+  let reopened: Awaited<ReturnType<WarmBench["openStore"]>> | null = null;
+  const restart = await timed(async () => {
+    reopened = await bench.openStore();
+    await bench.fromStore(reopened.store, prompt);
+  });
+  await (reopened as Awaited<ReturnType<WarmBench["openStore"]>> | null)?.close();
+  return { raw, restore, restart };
+};
+
+const ssdFigures = (runs: readonly (SsdRun | null)[], tipMs: number): Figure[] => {
+  const good = runs.filter((run) => run !== null);
+  const overhead = (id: string, goal: Goal, timeOf: (run: SsdRun) => number): Figure =>
+    good.length < RUNS
+      ? voidFigure(id, "ratio", goal, "the page cache kept some of the file")
+      : figure(
+          id,
+          "ratio",
+          goal,
+          good.map((run) => (timeOf(run) - tipMs - RESTORE_ALLOWANCE_MS) / run.raw),
+        );
+  return [
+    overhead("restore.overheadVsRaw", { atMost: 1.25 }, ({ restore }) => restore),
+    overhead("restart.overheadVsRaw", { atMost: 1.35 }, ({ restart }) => restart),
+  ];
+};
+
+const ratios = (a: readonly number[], b: readonly number[]): number[] =>
+  a.map((value, run) => value / (b[run] ?? Number.NaN));
+
+export const warmBench = async (): Promise<BenchResult> => {
+  using folder = new TemporaryFolder();
+  using starter = await Starter.open();
+  const worker = await bundleWorker(join(import.meta.dir, "../../src-bun/storage/kv-writer.worker.ts"));
+  const bench = new WarmBench(starter, worker, folder.path);
+  const { times, kv } = await ramTimes(bench, starter);
+  await bench.save(kv);
+  const ssdRuns: (SsdRun | null)[] = [];
+  for (let run = 0; run < RUNS; run++) ssdRuns.push(await ssdRun(bench, folder.path, run));
+  const tipMs = median(times.tip);
+  const good = ssdRuns.filter((run) => run !== null);
+  return {
+    figures: [
+      figure("ttft.tipVsSuffix", "ratio", { atMost: 1.05 }, ratios(times.tip, times.suffix)),
+      figure("ttft.forkVsSuffix", "ratio", { atMost: 1.25 }, ratios(times.fork, times.suffix)),
+      figure(
+        "ttft.coldVsRam",
+        "ratio",
+        { atLeast: 15 },
+        times.cold.map((cold) => cold / tipMs),
+      ),
+      ...ssdFigures(ssdRuns, tipMs),
+    ],
+    context: {
+      model: starter.model.id,
+      warmTokens: WARM_TOKENS,
+      newTokens: NEW_TOKENS,
+      ms: {
+        suffix: median(times.suffix),
+        tip: tipMs,
+        fork: median(times.fork),
+        cold: median(times.cold),
+        raw: good.length > 0 ? median(good.map(({ raw }) => raw)) : null,
+        restore: good.length > 0 ? median(good.map(({ restore }) => restore)) : null,
+        restart: good.length > 0 ? median(good.map(({ restart }) => restart)) : null,
+      },
+    },
+  };
+};
