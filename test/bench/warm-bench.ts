@@ -17,7 +17,7 @@ import { type BenchResult, type Figure, figure, type Goal, median, voidFigure } 
 
 const WARM_TOKENS = 2000;
 const NEW_TOKENS = 32;
-const RUNS = 7;
+const RUNS = 5;
 /** Allowed to a restore beside reading: messages, look-up, allocation. */
 const RESTORE_ALLOWANCE_MS = 5;
 const PIECE_BYTES = 2 ** 20;
@@ -62,14 +62,6 @@ class WarmBench {
     sampler.sample(logits);
   }
 
-  /** A cache whose one tip holds the shared tokens, as the end of a chat's turn. */
-  async withTip() {
-    const cache = this.#starter.promptCache();
-    const take = await cache.take(this.shared, "bench", WARM_TOKENS + 256);
-    this.#starter.prefill(this.shared, take.kv)[Symbol.dispose]();
-    return { cache, take };
-  }
-
   async openStore() {
     const kvWriter = new KvWriter({ workerSource: this.#worker });
     const kvReader = new KvWriter({ workerSource: this.#worker });
@@ -112,47 +104,52 @@ class WarmBench {
 
 type Times = Record<"suffix" | "tip" | "fork" | "cold", number[]>;
 
-/** Tip and fork against the bare suffix, and cold once per two runs. */
-const ramTimes = async (bench: WarmBench, starter: Starter): Promise<{ times: Times; kv: LiveKv }> => {
+/** Computes the shared tokens once and makes them durable. */
+const saveShared = async (bench: WarmBench, starter: Starter): Promise<void> => {
+  using kv = starter.kv.allocate(WARM_TOKENS);
+  starter.prefill(bench.shared, kv)[Symbol.dispose]();
+  await bench.save(kv);
+};
+
+/** One round: the bare suffix, the chat's own next turn and another chat's first, on the same warm tokens. */
+const ramRun = async (bench: WarmBench, starter: Starter, store: SsdCacheStore, run: number) => {
+  const prompt = bench.prompt(run);
+  const other = bench.prompt(run + 1);
+  const room = prompt.length + 256;
+  const cache = starter.promptCache(store);
+  const warm = await cache.take(prompt, "bench", room);
+  if (warm.kv.length !== WARM_TOKENS) throw new Error(`${warm.kv.length} tokens were warm`);
+  const suffix = await timed(() => bench.firstToken(prompt, warm.kv));
+  cache.put(warm, bench.shared, WARM_TOKENS);
+  const tip = await timed(async () => {
+    const next = await cache.take(prompt, "bench", room);
+    if (next.kv !== warm.kv) throw new Error("the tip was copied");
+    bench.firstToken(prompt, next.kv);
+    cache.put(next, prompt, prompt.length);
+  });
+  const fork = await timed(async () => {
+    const next = await cache.take(other, "bench", room);
+    if (next.kv === warm.kv || next.cachedTokens.ram < WARM_TOKENS) throw new Error("the fork was not copied");
+    bench.firstToken(other, next.kv);
+    cache.release(next);
+  });
+  cache.clear();
+  return { suffix, tip, fork };
+};
+
+const ramTimes = async (bench: WarmBench, starter: Starter): Promise<Times> => {
   const times: Times = { suffix: [], tip: [], fork: [], cold: [] };
-  const { cache, take } = await bench.withTip();
-  const kv = take.kv;
-  cache.put(take, bench.shared, WARM_TOKENS);
-  for (let run = -1; run < RUNS; run++) {
-    const prompt = bench.prompt(run + RUNS);
-    kv.truncate(WARM_TOKENS);
-    const suffix = await timed(() => bench.firstToken(prompt, kv));
-    kv.truncate(WARM_TOKENS);
-    let opened = await cache.take(bench.shared, "bench", 0);
-    cache.put(opened, bench.shared.slice(0, WARM_TOKENS - 1), WARM_TOKENS - 1);
-    // The suffix left the last shared token behind; it is put back by computing it, untimed.
-    opened = await cache.take(bench.shared, "bench", 0);
-    starter.prefill(bench.shared.slice(WARM_TOKENS - 1), opened.kv)[Symbol.dispose]();
-    cache.put(opened, bench.shared, WARM_TOKENS);
-    const tip = await timed(async () => {
-      const next = await cache.take(prompt, "bench", prompt.length + 256);
-      if (next.kv !== kv) throw new Error("the tip was copied");
-      bench.firstToken(prompt, next.kv);
-      cache.put(next, prompt, prompt.length);
-    });
-    const other = bench.prompt(run + RUNS + 1);
-    let forked: LiveKv | null = null;
-    const fork = await timed(async () => {
-      const next = await cache.take(other, "bench", other.length + 256);
-      if (next.kv === kv || next.cachedTokens.ram < WARM_TOKENS) throw new Error("the fork was not copied");
-      forked = next.kv;
-      bench.firstToken(other, next.kv);
-      cache.release(next);
-    });
-    if (forked === null) throw new Error("nothing was forked");
-    kv.truncate(WARM_TOKENS);
-    if (run < 0) continue;
+  const { store, close } = await bench.openStore();
+  await ramRun(bench, starter, store, 0);
+  for (let run = 0; run < RUNS; run++) {
+    const { suffix, tip, fork } = await ramRun(bench, starter, store, run);
     times.suffix.push(suffix);
     times.tip.push(tip);
     times.fork.push(fork);
-    if (run % 2 === 0) times.cold.push(await coldTime(bench, starter, prompt));
+    times.cold.push(await coldTime(bench, starter, bench.prompt(run)));
   }
-  return { times, kv };
+  await close();
+  return times;
 };
 
 const coldTime = (bench: WarmBench, starter: Starter, prompt: Uint32Array): Promise<number> =>
@@ -208,8 +205,8 @@ export const warmBench = async (): Promise<BenchResult> => {
   using starter = await Starter.open();
   const worker = await bundleWorker(join(import.meta.dir, "../../src-bun/storage/kv-writer.worker.ts"));
   const bench = new WarmBench(starter, worker, folder.path);
-  const { times, kv } = await ramTimes(bench, starter);
-  await bench.save(kv);
+  await saveShared(bench, starter);
+  const times = await ramTimes(bench, starter);
   const ssdRuns: (SsdRun | null)[] = [];
   for (let run = 0; run < RUNS; run++) ssdRuns.push(await ssdRun(bench, folder.path, run));
   const tipMs = median(times.tip);

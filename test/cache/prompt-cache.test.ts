@@ -43,14 +43,14 @@ const setUp = (cold: ColdTier | null = null, maxBytes = 1_000_000) => {
 };
 
 describe("taking", () => {
-  test("nothing kept is cold", async () => {
+  test("R6 nothing kept is cold", async () => {
     const { ask } = setUp();
     const { cachedTokens, reason } = await ask(tokens(1, 2, 3));
     expect(cachedTokens).toEqual({ ram: 0, ssd: 0 });
     expect(reason).toEqual({ kind: "cold" });
   });
 
-  test("an exact repeat reuses all but the last token", async () => {
+  test("R1 an exact repeat reuses all but the last token", async () => {
     const { ask } = setUp();
     await ask(tokens(1, 2, 3, 4));
     const { cachedTokens, reason } = await ask(tokens(1, 2, 3, 4));
@@ -58,7 +58,7 @@ describe("taking", () => {
     expect(reason).toBeNull();
   });
 
-  test("a chat's next turn moves its tip and copies nothing", async () => {
+  test("R3 a chat's next turn moves its tip and copies nothing", async () => {
     const { ask, kv } = setUp();
     const first = await ask(tokens(1, 2, 3), tokens(7, 8));
     const second = await ask(tokens(1, 2, 3, 7, 8, 9));
@@ -67,7 +67,7 @@ describe("taking", () => {
     expect(kv.clones).toBe(0);
   });
 
-  test("an answer that was tokenised differently keeps the prompt and says where they part", async () => {
+  test("R3 R6 an answer that was tokenised differently keeps the prompt and says where they part", async () => {
     const { ask } = setUp();
     await ask(tokens(1, 2, 3), tokens(7, 8, 9));
     const { cachedTokens, reason } = await ask(tokens(1, 2, 3, 7, 88, 99, 5));
@@ -75,7 +75,7 @@ describe("taking", () => {
     expect(reason).toEqual({ kind: "diverged", atToken: 4 });
   });
 
-  test("another chat with the same beginning gets a copy, and the first keeps its tip", async () => {
+  test("R4 another chat with the same beginning gets a copy, and the first keeps its tip", async () => {
     const { ask, kv, cache } = setUp();
     const first = await ask(tokens(1, 2, 3, 4, 5, 6));
     const other = await ask(tokens(1, 2, 3, 40, 50));
@@ -86,7 +86,7 @@ describe("taking", () => {
     expect((await ask(tokens(1, 2, 3, 4, 5, 6, 7))).cachedTokens.ram).toBe(6);
   });
 
-  test("another namespace shares nothing", async () => {
+  test("R2 another namespace shares nothing", async () => {
     const { ask, cache, kv } = setUp();
     await ask(tokens(1, 2, 3));
     const take = await cache.take(tokens(1, 2, 3), "b", 3);
@@ -97,13 +97,13 @@ describe("taking", () => {
 });
 
 describe("the second tier", () => {
-  test("restores what RAM does not hold", async () => {
+  test("R1 restores what RAM does not hold", async () => {
     const { ask } = setUp(coldWith(tokens(1, 2, 3, 4)));
     const { cachedTokens } = await ask(tokens(1, 2, 3, 9));
     expect(cachedTokens).toEqual({ ram: 0, ssd: 3 });
   });
 
-  test("is not asked where RAM holds as much", async () => {
+  test("R5 is not asked where RAM holds as much", async () => {
     const cold = coldWith(tokens(1, 2, 3));
     const { ask } = setUp(cold);
     await ask(tokens(1, 2, 3));
@@ -112,7 +112,7 @@ describe("the second tier", () => {
     expect(cold.asked).toEqual([]);
   });
 
-  test("a damaged block costs what lies behind it, is named, and leaks nothing", async () => {
+  test("R7 a damaged block costs what lies behind it, is named, and leaks nothing", async () => {
     const { ask, kv } = setUp(coldWith(tokens(1, 2, 3, 4, 5), 2));
     const { cachedTokens, reason } = await ask(tokens(1, 2, 3, 4, 5, 6));
     expect(cachedTokens).toEqual({ ram: 0, ssd: 2 });
@@ -122,7 +122,7 @@ describe("the second tier", () => {
 });
 
 describe("ownership", () => {
-  test("over budget the least recently used tip goes, and its memory with it", async () => {
+  test("R9 over budget the least recently used tip goes, and its memory with it", async () => {
     const { ask, cache, kv } = setUp(null, 10);
     await ask(tokens(1, 1, 1, 1, 1));
     await ask(tokens(2, 2, 2, 2, 2));
@@ -133,14 +133,14 @@ describe("ownership", () => {
     expect((await ask(tokens(1, 1, 1, 1, 1))).reason).toEqual({ kind: "cold" });
   });
 
-  test("a take ends exactly once", async () => {
+  test("R8 a take ends exactly once", async () => {
     const { cache } = setUp();
     const take = await cache.take(tokens(1), NS, 1);
     cache.release(take);
     expect(() => cache.release(take)).toThrow("twice");
   });
 
-  test("an empty sequence is refused", async () => {
+  test("R10 an empty sequence is refused", async () => {
     const { cache } = setUp();
     const take = await cache.take(tokens(1), NS, 1);
     expect(() => cache.put(take, tokens(), 0)).toThrow(RangeError);

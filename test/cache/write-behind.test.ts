@@ -39,7 +39,7 @@ const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resol
 const counting = (length: number): Uint32Array => Uint32Array.from({ length }, (_, index) => index);
 
 describe("write-behind", () => {
-  test("cuts new tokens into blocks of at most 256", async () => {
+  test("R11 cuts new tokens into blocks of at most 256", async () => {
     const { schedule, store, kv } = setUp();
     schedule(counting(600));
     await settled();
@@ -54,7 +54,7 @@ describe("write-behind", () => {
     expect(kv.liveBlocks).toBe(0);
   });
 
-  test("writes nothing that is durable already", async () => {
+  test("R11 writes nothing that is durable already", async () => {
     const { schedule, store } = setUp();
     store.durable = counting(300);
     schedule(counting(300));
@@ -63,7 +63,7 @@ describe("write-behind", () => {
     expect(store.saves.map(({ spans }) => spans)).toEqual([[{ start: 300, end: 310 }]]);
   });
 
-  test("writes nothing twice while an earlier turn waits to be written", async () => {
+  test("R11 writes nothing twice while an earlier turn waits to be written", async () => {
     const { schedule, store, kv } = setUp();
     schedule(counting(100));
     schedule(counting(150));
@@ -78,7 +78,7 @@ describe("write-behind", () => {
     expect(store.saves).toHaveLength(2);
   });
 
-  test("a failed save is counted with its reason and frees its blocks", async () => {
+  test("R13 a failed save is counted with its reason and frees its blocks", async () => {
     const { schedule, store, kv, writeBehind } = setUp();
     schedule(counting(10));
     await settled();
@@ -88,7 +88,7 @@ describe("write-behind", () => {
     expect(kv.liveBlocks).toBe(0);
   });
 
-  test("drops what comes faster than it can be written instead of growing", async () => {
+  test("R12 drops what comes faster than it can be written instead of growing", async () => {
     const { schedule, writeBehind, kv } = setUp(10);
     schedule(counting(10));
     schedule(Uint32Array.from([9, 9, 9]));
@@ -96,7 +96,7 @@ describe("write-behind", () => {
     expect(kv.liveBlocks).toBe(1);
   });
 
-  test("a flush waits for what is pending, and counts what misses the deadline", async () => {
+  test("R14 a flush waits for what is pending, and counts what misses the deadline", async () => {
     const { schedule, store, writeBehind } = setUp();
     schedule(counting(10));
     await settled();

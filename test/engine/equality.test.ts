@@ -58,7 +58,7 @@ const largestDifference = (a: readonly Float32Array[], b: readonly Float32Array[
 const answer = (prompt: Uint32Array, kv: LiveKv) =>
   starter.greedy(starter.prefill(prompt.slice(kv.length), kv), kv, STEPS);
 
-test("from RAM and from the SSD after a restart, logits over 100 steps are identical", async () => {
+test("R15 from RAM and from the SSD after a restart, logits over 100 steps are identical", async () => {
   using folder = new TemporaryFolder();
   const prompt = promptOf(CACHED_TOKENS + NEW_TOKENS);
   const shared = prompt.slice(0, CACHED_TOKENS);
@@ -108,7 +108,7 @@ const marginOf = (logits: Float32Array): number => {
   return best - second;
 };
 
-test("warm and cold choose the same tokens, but where the two best logits are closer than rounding", async () => {
+test("R16 warm and cold choose the same tokens, but where the two best logits are closer than rounding", async () => {
   const prompt = promptOf(CACHED_TOKENS + NEW_TOKENS);
   const { namespace } = starter.model;
   using cold = starter.kv.allocate(prompt.length + STEPS);

@@ -117,7 +117,7 @@ describe("answers", () => {
 });
 
 describe("cancelling", () => {
-  test("in the prompt ends within a piece and keeps the finished spans", async () => {
+  test("R8 in the prompt ends within a piece and keeps the finished spans", async () => {
     const long = request(Array.from({ length: 120 }, (_, index) => `Number ${index}.`).join(" "));
     const stop = new AbortController();
     let finished = 0;

@@ -1,0 +1,91 @@
+// The engine's port over its worker, as the main thread uses it.
+import { afterEach, expect, test } from "bun:test";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { KeepwarmError } from "../../src-bun/base/errors.ts";
+import type { GenerateRequest } from "../../src-bun/contract/engine.ts";
+import { Engine } from "../../src-bun/engine/engine.ts";
+import { bundleWorker } from "../../src-bun/setup/bundle-workers.ts";
+import { testSetup } from "../support/test-setup.ts";
+
+const sources = join(import.meta.dir, "../../src-bun");
+const exits: KeepwarmError[] = [];
+afterEach(() => exits.splice(0));
+
+const request = (content: string, maxTokens = 4): GenerateRequest => ({
+  messages: [{ role: "user", content }],
+  model: null,
+  maxTokens,
+  temperature: 0,
+  seed: 0,
+});
+
+const start = async (source?: string): Promise<Engine> => {
+  const setup = await testSetup();
+  const engineWorker = source ?? (await bundleWorker(join(sources, "engine/engine-worker.ts")));
+  const options = {
+    ...setup,
+    cores: availableParallelism(),
+    cacheFolder: null,
+    storageWorker: "",
+    ramBudgetBytes: 2 ** 28,
+  };
+  return new Engine(engineWorker, options, (error) => exits.push(error));
+};
+
+const never = new AbortController().signal;
+const ignore = (): void => undefined;
+
+const codeOf = (failing: Promise<unknown>): Promise<string> =>
+  failing.then(
+    () => "nothing was thrown",
+    (thrown: unknown) => (thrown instanceof KeepwarmError ? thrown.code : String(thrown)),
+  );
+
+test("loads, answers, cancels, unloads and closes; the status tells each", async () => {
+  const engine = await start();
+  expect((await engine.status()).model).toBeNull();
+  expect(await codeOf(engine.generate(request("Hello"), ignore, never))).toBe("not-ready");
+  const { starterModel } = await testSetup();
+  const info = await engine.load(starterModel);
+  expect(info.contextTokens).toBe(8192);
+  expect((await engine.status()).model).toEqual(info);
+
+  const kinds: string[] = [];
+  const result = await engine.generate(
+    request("What is the capital of France?", 20),
+    ({ kind }) => kinds.push(kind),
+    never,
+  );
+  expect(result.text).toContain("Paris");
+  expect(kinds[0]).toBe("prefill");
+  expect(kinds.at(-1)).toBe("text");
+
+  const stop = new AbortController();
+  const long = engine.generate(request("word ".repeat(3000)), () => stop.abort(), stop.signal);
+  expect((await engine.status()).activeRequests).toBe(1);
+  expect((await long).finishReason).toBe("cancelled");
+  expect(await codeOf(engine.generate(request("Hello"), ignore, stop.signal))).toBe("cancelled");
+
+  await engine.unload();
+  expect((await engine.status()).model).toBeNull();
+  expect(await engine.close()).toEqual({ droppedJobs: 0 });
+  expect(exits).toEqual([]);
+});
+
+test("a worker that dies rejects what waits, and is told", async () => {
+  const engine = await start(`
+    const { parentPort } = require("node:worker_threads");
+    parentPort.on("message", () => process.exit(3));`);
+  expect(await codeOf(engine.status())).toBe("engine-exited");
+  expect(await codeOf(engine.status())).toBe("engine-exited");
+  expect(exits.map(({ code }) => code)).toEqual(["engine-exited"]);
+});
+
+test("a worker that throws is told with its words", async () => {
+  const engine = await start(`
+    const { parentPort } = require("node:worker_threads");
+    parentPort.on("message", () => { throw new Error("the engine broke"); });`);
+  await codeOf(engine.status());
+  expect(exits[0]?.message).toContain("the engine broke");
+});
