@@ -16,7 +16,7 @@ export type Figure = {
 
 export type BenchResult = { readonly figures: readonly Figure[]; readonly context: Readonly<Record<string, unknown>> };
 
-export const sorted = (values: readonly number[]): number[] => [...values].sort((a, b) => a - b);
+const sorted = (values: readonly number[]): number[] => [...values].sort((a, b) => a - b);
 
 /** Linear between neighbours; `share` 0.5 is the median. Requires at least one value. */
 export const quantile = (values: readonly number[], share: number): number => {
@@ -31,7 +31,7 @@ export const median = (values: readonly number[]): number => quantile(values, 0.
 
 const goalText = (goal: Goal): string => ("atLeast" in goal ? `≥ ${goal.atLeast}` : `≤ ${goal.atMost}`);
 
-export const isReached = (value: number, goal: Goal): boolean =>
+const isReached = (value: number, goal: Goal): boolean =>
   "atLeast" in goal ? value >= goal.atLeast : value <= goal.atMost;
 
 export const figure = (
