@@ -1,21 +1,15 @@
 // Saves what a request added after it has been answered: cuts blocks from the live KV at once, then lets the store
 // write them one chat after the other. Lives on the engine thread.
+
+import type { SsdCacheStore } from "../storage/ssd-cache.ts";
 import { commonPrefix } from "./common-prefix.ts";
-import type { Destination, KvBlocks } from "./kv-blocks.ts";
+import type { KvBlocks } from "./kv-blocks.ts";
 
 /** The longest span of tokens a block holds. */
 const BLOCK_TOKENS = 256;
 
 /** What write-behind needs of the store. */
-export type DurableStore = {
-  longestDurablePrefix(tokens: Uint32Array, namespace: string): number;
-  /** True when all of `tokens` is durable. `blocks` are those that are not yet, in order. */
-  storeAsync(
-    tokens: Uint32Array,
-    blocks: readonly { readonly start: number; readonly end: number; readonly tensors: readonly Destination[] }[],
-    namespace: string,
-  ): Promise<boolean>;
-};
+export type DurableStore = Pick<SsdCacheStore, "longestDurablePrefix" | "storeAsync">;
 
 type Job<Block> = {
   readonly tokens: Uint32Array;

@@ -33,6 +33,7 @@ export class EngineCore {
   #runtime: MlxRuntime | null = null;
   #ssd: Ssd | null = null;
   #bench: Workbench | null = null;
+  #ssdFault: string | null = null;
   #droppedJobs = 0;
 
   constructor(options: EngineOptions) {
@@ -45,7 +46,7 @@ export class EngineCore {
     const runtime = this.#openRuntime();
     const ops = new MlxOps(runtime);
     const model = await LoadedModel.load(runtime, ops, modelPath);
-    this.#ssd ??= await this.#openSsd();
+    this.#ssd ??= await this.#openSsdOrGoWithout();
     const kv = new LlamaKvBlocks(runtime, ops, model.llama.config);
     using scratch = kv.allocate(1);
     const shape = calibratePieces(runtime, model.llama, scratch, () => performance.now());
@@ -107,7 +108,11 @@ export class EngineCore {
         tipBytes: bench?.cache.tipBytes ?? 0,
         ssdBytes: this.#ssd?.store.usage().bytes ?? 0,
       },
-      writes: { ...writes, droppedJobs: writes.droppedJobs + this.#droppedJobs },
+      writes: {
+        pendingJobs: writes.pendingJobs,
+        droppedJobs: writes.droppedJobs + this.#droppedJobs,
+        lastError: writes.lastError ?? this.#ssdFault,
+      },
     };
   }
 
@@ -133,6 +138,18 @@ export class EngineCore {
     runtime.setCacheLimit(MLX_CACHE_BYTES);
     this.#runtime = runtime;
     return runtime;
+  }
+
+  /** A folder that cannot be used costs the SSD tier, not the app; the status says why. */
+  async #openSsdOrGoWithout(): Promise<Ssd | null> {
+    try {
+      this.#ssdFault = null;
+      return await this.#openSsd();
+    } catch (thrown) {
+      if (!(thrown instanceof KeepwarmError)) throw thrown;
+      this.#ssdFault = `Prompts stay in RAM only: ${thrown.message}`;
+      return null;
+    }
   }
 
   async #openSsd(): Promise<Ssd | null> {

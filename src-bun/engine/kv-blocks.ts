@@ -1,10 +1,11 @@
 // The prompt cache's hands on MLX: cuts blocks from live KV, lends their addresses, and copies prefixes.
-import type { Destination, KvBlocks, TensorSlot } from "../cache/kv-blocks.ts";
+import type { KvBlocks } from "../cache/kv-blocks.ts";
 import type { MlxArray } from "../mlx/array.ts";
 import type { MlxOps } from "../mlx/ops.ts";
 import type { MlxRuntime } from "../mlx/runtime.ts";
 import { LiveKv } from "../model/live-kv.ts";
 import type { LlamaConfig } from "../model/llama-config.ts";
+import type { Slot, StoredTensorView } from "../storage/ssd-cache.ts";
 
 /** Keys and values of all layers, [kvHeads, tokens, headDim] each, computed and contiguous. */
 export type KvBlock = readonly MlxArray[];
@@ -27,9 +28,9 @@ export class LlamaKvBlocks implements KvBlocks<LiveKv, KvBlock> {
     return new LiveKv(this.#runtime, this.#ops, this.#config, capacity);
   }
 
-  destinations(kv: LiveKv, slots: readonly TensorSlot[], length: number): readonly Destination[] {
+  destinations(kv: LiveKv, slots: readonly Slot[], length: number): readonly StoredTensorView[] {
     const own = kv.arrays.map((array) => this.#view(array, length));
-    const fits = (slot: TensorSlot, index: number): boolean =>
+    const fits = (slot: Slot, index: number): boolean =>
       slot.dtype === own[index]?.dtype && slot.shape.join() === own[index].shape.join();
     if (slots.length !== own.length || !slots.every(fits)) {
       throw new RangeError("the stored tensors are not those of the loaded model");
@@ -66,7 +67,7 @@ export class LlamaKvBlocks implements KvBlocks<LiveKv, KvBlock> {
     return block;
   }
 
-  views(block: KvBlock): readonly Destination[] {
+  views(block: KvBlock): readonly StoredTensorView[] {
     return block.map((array) => this.#view(array, array.shape[2] ?? 0));
   }
 
@@ -83,7 +84,7 @@ export class LlamaKvBlocks implements KvBlocks<LiveKv, KvBlock> {
   }
 
   /** The first `length` tokens of an array [1, kvHeads, capacity, headDim], without its batch axis. */
-  #view(array: MlxArray, length: number): Destination {
+  #view(array: MlxArray, length: number): StoredTensorView {
     const [, heads, , headDim] = array.shape;
     const { dtype, itemSize, pointer, strides } = array;
     return {

@@ -11,7 +11,8 @@ import { namespacePath, nextFileNumber, openNamespaces } from "./open-namespaces
 import { type BlockPlace, type Slot, type StoredBlock, StoredNamespace } from "./stored-namespace.ts";
 import { type StoredTensorView, tokenSlice } from "./stored-tensor-view.ts";
 
-export type { StoredBlock } from "./stored-namespace.ts";
+export type { Slot, StoredBlock } from "./stored-namespace.ts";
+export type { StoredTensorView } from "./stored-tensor-view.ts";
 
 export type SsdCacheOptions = {
   readonly folder: string;

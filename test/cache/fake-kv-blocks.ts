@@ -1,4 +1,5 @@
-import type { Destination, KvBlocks } from "../../src-bun/cache/kv-blocks.ts";
+import type { KvBlocks } from "../../src-bun/cache/kv-blocks.ts";
+import type { StoredTensorView } from "../../src-bun/storage/ssd-cache.ts";
 
 /** Live KV without tensors: it knows its length. A byte a token. */
 export type FakeKv = { length: number; isDisposed: boolean };
@@ -21,7 +22,7 @@ export class FakeKvBlocks implements KvBlocks<FakeKv, number> {
     return { length: 0, isDisposed: false };
   }
 
-  destinations(): readonly Destination[] {
+  destinations(): readonly StoredTensorView[] {
     return [];
   }
 
@@ -55,7 +56,7 @@ export class FakeKvBlocks implements KvBlocks<FakeKv, number> {
     return end - start;
   }
 
-  views(): readonly Destination[] {
+  views(): readonly StoredTensorView[] {
     return [];
   }
 
