@@ -29,6 +29,9 @@ const err = (line: string): void => console.error(line);
 
 class UsageError extends Error {}
 
+/** What shells expect of a command that was interrupted. */
+const INTERRUPTED = 130;
+
 const numberOf = (name: string, text: string | undefined, isGood: (value: number) => boolean): number | null => {
   if (text === undefined) return null;
   const value = text.trim() === "" ? Number.NaN : Number(text);
@@ -115,7 +118,7 @@ const runAskCommand = async (app: App, args: string[]): Promise<number> => {
     out("");
     err(askNote(result));
   }
-  return result.finishReason === "cancelled" ? 130 : 0;
+  return result.finishReason === "cancelled" ? INTERRUPTED : 0;
 };
 
 const runSetup = async (app: App): Promise<number> => {
@@ -166,11 +169,16 @@ const isUsage = (thrown: unknown): boolean =>
   thrown instanceof UsageError ||
   (thrown instanceof Error && "code" in thrown && String(thrown.code).startsWith("ERR_PARSE_ARGS"));
 
+const exitCodeOf = (thrown: unknown): number => {
+  if (isUsage(thrown)) return 2;
+  return thrown instanceof KeepwarmError && thrown.code === "cancelled" ? INTERRUPTED : 1;
+};
+
 try {
   process.exit(await main(process.argv.slice(2)));
 } catch (thrown) {
   err(messageOf(thrown));
   if (isUsage(thrown)) err('"npm run -s keepwarm -- help" lists the commands.');
   else if (!(thrown instanceof KeepwarmError) && thrown instanceof Error) err(thrown.stack ?? "");
-  process.exit(isUsage(thrown) ? 2 : 1);
+  process.exit(exitCodeOf(thrown));
 }

@@ -32,6 +32,8 @@ export class LocalApp {
   readonly #stop = new AbortController();
   #lock: FileLock | null = null;
   #engine: Engine | null = null;
+  #started: Promise<void> = Promise.resolve();
+  #closed: Promise<{ readonly droppedJobs: number }> | null = null;
 
   constructor(options: LocalAppOptions) {
     this.#paths = options.paths;
@@ -53,8 +55,16 @@ export class LocalApp {
     this.#lock = lock;
   }
 
-  /** Sets up and loads the starter model; what happens shows in `state`. A failure ends there too and is thrown. */
-  async start(): Promise<void> {
+  /**
+   * Sets up and loads the starter model; what happens shows in `state`. A failure ends there too and is thrown; a close
+   * before the end throws "cancelled".
+   */
+  start(): Promise<void> {
+    this.#started = this.#start();
+    return this.#started;
+  }
+
+  async #start(): Promise<void> {
     try {
       const libraries = await ensureSetup({
         cacheFolder: this.#paths.downloads,
@@ -81,7 +91,9 @@ export class LocalApp {
         (error) => this.state.set({ kind: "failed", error: wireError(error) }),
       );
       this.#engine = engine;
-      this.state.set({ kind: "ready", model: await engine.load(libraries.starterModel) });
+      const model = await engine.load(libraries.starterModel);
+      if (this.#stop.signal.aborted) throw new KeepwarmError("cancelled", "Keepwarm was stopped before it was ready.");
+      this.state.set({ kind: "ready", model });
     } catch (thrown) {
       if (!this.#stop.signal.aborted) this.state.set({ kind: "failed", error: wireError(thrown) });
       throw thrown;
@@ -98,9 +110,16 @@ export class LocalApp {
     throw new KeepwarmError("not-ready", `Keepwarm is still ${doing}. Try again in a moment.`);
   }
 
-  /** Ends after what was computed is durable or counted as dropped. Safe to call twice. */
-  async close(): Promise<{ readonly droppedJobs: number }> {
+  /** Ends after what was computed is durable or counted as dropped. Safe to call twice, also at once. */
+  close(): Promise<{ readonly droppedJobs: number }> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<{ readonly droppedJobs: number }> {
     this.#stop.abort();
+    // An engine that is closed while it loads would free what the load still uses.
+    await Promise.allSettled([this.#started]);
     const result = (await this.#engine?.close()) ?? { droppedJobs: 0 };
     this.#engine = null;
     this.#lock?.[Symbol.dispose]();
