@@ -69,7 +69,8 @@ test("a first visit, two questions, a reload, a restart of the host", async () =
 
   await say(visit, "What is the capital of France? Answer with one word.");
   await warmNote.waitFor({ timeout: ANSWER_MS });
-  const [, warm, all] = /(\d[\d,]*) of (\d[\d,]*) prompt tokens were warm/.exec((await warmNote.textContent()) ?? "") ?? [];
+  const [, warm, all] =
+    /(\d[\d,]*) of (\d[\d,]*) prompt tokens were warm/.exec((await warmNote.textContent()) ?? "") ?? [];
   expect(Number(warm)).toBeGreaterThan(0);
   expect(Number(all)).toBeGreaterThan(Number(warm));
   await visit.picture("answers");
