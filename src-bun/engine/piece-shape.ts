@@ -10,7 +10,7 @@ import type { PieceShape } from "./forward.ts";
 const SPAN_TOKENS = 256;
 
 /** A piece takes this long at the start of a prompt; attention over thousands of tokens makes it two to three times that. */
-const PIECE_MS = 80;
+const PIECE_MS = 40;
 
 /** Times one layer over one span, once warm, and sizes the pieces by it. `kv` is scratch; it is left empty. */
 export const calibratePieces = (runtime: MlxRuntime, llama: Llama, kv: LiveKv, now: () => number): PieceShape => {

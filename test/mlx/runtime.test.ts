@@ -36,6 +36,16 @@ describe("calls", () => {
     expect(wrong).not.toThrow(/\.cpp/);
   });
 
+  test("one row times a matrix is right, whichever way the matrix lies", () => {
+    using _scope = runtime.scope();
+    const row = runtime.arrayFrom(Float32Array.of(1, 2, 3), [1, 3]);
+    const rows = runtime.arrayFrom(Float32Array.of(1, 2, 3, 4, 5, 6), [3, 2]);
+    const columns = ops.transpose(runtime.arrayFrom(Float32Array.of(1, 3, 5, 2, 4, 6), [2, 3]), [1, 0]);
+    const products = [ops.matmul(row, rows), ops.matmul(row, columns)];
+    runtime.evaluate(products);
+    for (const product of products) expect([...product.toFloat32Array()]).toEqual([22, 28]);
+  });
+
   test("arrays are written where they say that they lie", () => {
     using _scope = runtime.scope();
     const updated = ops.sliceUpdate(
