@@ -44,10 +44,19 @@ const isSeed = (value: number): boolean => Number.isSafeInteger(value) && value 
 const isTemperature = (value: number): boolean => value >= 0 && value <= 5;
 const isPort = (value: number): boolean => Number.isInteger(value) && value >= 0 && value < 65536;
 
-/** Resolves at the first request to end; a second one ends the process at once. */
+/** One Ctrl-C arrives several times: from the terminal, and again from npm and run.mjs, which hand on what they got. */
+const ONE_PRESS_MS = 1000;
+
+/** Resolves at the first request to end; a later one ends the process at once. */
 const interrupted = (): Promise<void> =>
   new Promise((resolve) => {
-    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => resolve());
+    let firstMs: number | null = null;
+    const hear = (): void => {
+      firstMs ??= performance.now();
+      if (performance.now() - firstMs > ONE_PRESS_MS) process.exit(INTERRUPTED);
+      resolve();
+    };
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, hear);
   });
 
 const runServe = (app: App, args: string[]): Promise<number> => {
