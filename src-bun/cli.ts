@@ -1,5 +1,6 @@
 // Entry of the command line and of the browser host.
 import { parseArgs } from "node:util";
+import * as v from "valibot";
 import { type App, createApp } from "./app.ts";
 import { KeepwarmError, messageOf } from "./base/errors.ts";
 import { askJson, askNote, askRequest } from "./host/ask.ts";
@@ -8,6 +9,7 @@ import { doctor } from "./host/doctor.ts";
 import { runAsk } from "./host/run-ask.ts";
 import { serve } from "./host/serve.ts";
 import { setupReport } from "./host/setup-report.ts";
+import { maxTokensField, seedField, temperatureField } from "./server/generate-fields.ts";
 import { ensureSetup } from "./setup/setup.ts";
 
 const USAGE = `Keepwarm runs a language model on this computer and keeps every computed prompt warm.
@@ -39,9 +41,6 @@ const numberOf = (name: string, text: string | undefined, isGood: (value: number
   return value;
 };
 
-const isCount = (value: number): boolean => Number.isSafeInteger(value) && value > 0;
-const isSeed = (value: number): boolean => Number.isSafeInteger(value) && value >= 0 && value < 2 ** 32;
-const isTemperature = (value: number): boolean => value >= 0 && value <= 5;
 const isPort = (value: number): boolean => Number.isInteger(value) && value >= 0 && value < 65536;
 
 /** One Ctrl-C arrives several times: from the terminal, and again from npm and run.mjs, which hand on what they got. */
@@ -61,6 +60,7 @@ const interrupted = (): Promise<void> =>
 
 const runServe = (app: App, args: string[]): Promise<number> => {
   const { values } = parseArgs({ args, options: { port: { type: "string" } } });
+  if (!isPort(app.port)) throw new UsageError("KEEPWARM_PORT is no port. Set it to a number from 0 to 65535.");
   return serve({
     local: app.local,
     dataFolder: app.paths.data,
@@ -103,9 +103,9 @@ const runAskCommand = async (app: App, args: string[]): Promise<number> => {
   const request = askRequest({
     text: positionals.length > 0 ? positionals.join(" ") : await Bun.stdin.text(),
     system: await systemPrompt(values.system),
-    maxTokens: numberOf("max-tokens", values["max-tokens"], isCount),
-    temperature: numberOf("temperature", values.temperature, isTemperature) ?? 0,
-    seed: numberOf("seed", values.seed, isSeed),
+    maxTokens: numberOf("max-tokens", values["max-tokens"], (value) => v.is(maxTokensField, value)),
+    temperature: numberOf("temperature", values.temperature, (value) => v.is(temperatureField, value)) ?? 0,
+    seed: numberOf("seed", values.seed, (value) => v.is(seedField, value)),
   });
   const stop = new AbortController();
   interrupted().then(
