@@ -53,3 +53,7 @@ export const wireError = (thrown: unknown): { readonly code: string; readonly me
   code: thrown instanceof KeepwarmError ? thrown.code : "internal",
   message: messageOf(thrown),
 });
+
+/** What `wireError` was made from, on the other side: a fault of ours stays one there. */
+export const errorFromWire = ({ code, message }: { readonly code: string; readonly message: string }): Error =>
+  code === "internal" ? new Error(message) : new KeepwarmError(code as ErrorCode, message);

@@ -1,6 +1,6 @@
 // The engine as the main thread holds it: typed calls over a worker that owns MLX.
 import { Worker } from "node:worker_threads";
-import { type ErrorCode, KeepwarmError } from "../base/errors.ts";
+import { errorFromWire, KeepwarmError } from "../base/errors.ts";
 import type {
   EnginePort,
   EngineStatus,
@@ -113,7 +113,7 @@ export class Engine implements EnginePort {
         return;
       case "failed":
         this.#waiting.delete(event.id);
-        waiting.reject(new KeepwarmError(event.error.code as ErrorCode, event.error.message));
+        waiting.reject(errorFromWire(event.error));
         return;
     }
   }

@@ -1,6 +1,6 @@
 // Parses what clients send: small texts at once, large ones on a thread of its own, so that the main thread never stalls.
 import { Worker } from "node:worker_threads";
-import { type ErrorCode, KeepwarmError } from "../base/errors.ts";
+import { errorFromWire } from "../base/errors.ts";
 import type { ClientMessage } from "../contract/rpc.ts";
 import type { ChatCompletion } from "../server/chat-request.ts";
 import {
@@ -58,7 +58,7 @@ export class RequestParser implements Disposable {
   ): Promise<ParseResults[Kind]> {
     const outcome = size <= INLINE_BYTES ? parseRequest(kind, input) : await this.#post(kind, input);
     if (outcome.kind === "parsed") return outcome.value;
-    throw new KeepwarmError(outcome.error.code as ErrorCode, outcome.error.message);
+    throw errorFromWire(outcome.error);
   }
 
   async #post<Kind extends keyof ParseResults>(kind: Kind, input: ParseInput): Promise<ParseOutcome<Kind>> {

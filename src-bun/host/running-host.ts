@@ -1,5 +1,5 @@
 // A Keepwarm that runs in another process, as the command line holds it.
-import { type ErrorCode, KeepwarmError } from "../base/errors.ts";
+import { errorFromWire, KeepwarmError } from "../base/errors.ts";
 import type { AppState } from "../contract/app-state.ts";
 import type {
   EnginePort,
@@ -7,7 +7,6 @@ import type {
   GenerateProgress,
   GenerateRequest,
   GenerateResult,
-  WireError,
 } from "../contract/engine.ts";
 import type { ClientMessage, HostMessage } from "../contract/rpc.ts";
 import type { StateSource } from "./session.ts";
@@ -18,9 +17,6 @@ type Waiting = {
   readonly reject: (error: Error) => void;
   readonly onProgress: (progress: GenerateProgress) => void;
 };
-
-const errorOf = ({ code, message }: WireError): Error =>
-  code === "internal" ? new Error(message) : new KeepwarmError(code as ErrorCode, message);
 
 const gone = (): KeepwarmError =>
   new KeepwarmError("engine-exited", "The running Keepwarm closed the connection. Start it again.");
@@ -103,9 +99,9 @@ export class RunningHost implements EnginePort, Disposable {
         this.#waiting.get(message.id)?.onProgress(message.progress);
         return;
       case "error":
-        if (message.id !== null) this.#take(message.id)?.reject(errorOf(message.error));
+        if (message.id !== null) this.#take(message.id)?.reject(errorFromWire(message.error));
         // Our own message could not be read, and which one is not known.
-        else for (const id of [...this.#waiting.keys()]) this.#take(id)?.reject(errorOf(message.error));
+        else for (const id of [...this.#waiting.keys()]) this.#take(id)?.reject(errorFromWire(message.error));
         return;
       case "result":
       case "status":

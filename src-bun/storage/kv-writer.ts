@@ -1,7 +1,7 @@
 // A worker thread that reads and writes blocks, one job after the other. Memory named in a job belongs to the job until
 // its promise settles, and it settles only when the worker has answered or can no longer touch that memory.
 import { Worker } from "node:worker_threads";
-import { type ErrorCode, KeepwarmError, messageOf } from "../base/errors.ts";
+import { errorFromWire, KeepwarmError, messageOf } from "../base/errors.ts";
 import type { JobMetrics, KvReply, KvRequest, ReadRequest, WriteRequest, WriteResult } from "./kv-jobs.ts";
 
 const MAX_STARTS = 3;
@@ -15,9 +15,6 @@ export type KvWriterOptions = {
 };
 
 type Pending = PromiseWithResolvers<WriteResult | null>;
-
-const faultOf = (error: { code: string; message: string }): Error =>
-  error.code === "internal" ? new Error(error.message) : new KeepwarmError(error.code as ErrorCode, error.message);
 
 export class KvWriter implements AsyncDisposable {
   /** Of the last job that succeeded. */
@@ -114,7 +111,7 @@ export class KvWriter implements AsyncDisposable {
     const job = this.#settle(reply.id);
     if (job === undefined) return;
     if (reply.kind === "failed") {
-      job.reject(faultOf(reply.error));
+      job.reject(errorFromWire(reply.error));
       return;
     }
     this.lastMetrics = reply.metrics;

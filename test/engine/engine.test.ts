@@ -89,3 +89,13 @@ test("a worker that throws is told with its words", async () => {
   await codeOf(engine.status());
   expect(exits[0]?.message).toContain("the engine broke");
 });
+
+test("a fault of ours stays one on its way from the worker", async () => {
+  const engine = await start(`
+    const { parentPort } = require("node:worker_threads");
+    parentPort.on("message", ({ id, kind }) => parentPort.postMessage(kind === "close"
+      ? { kind: "reply", id, value: { droppedJobs: 0 } }
+      : { kind: "failed", id, error: { code: "internal", message: "a mistake" } }));`);
+  expect(await codeOf(engine.status())).toBe("Error: a mistake");
+  await engine.close();
+});
