@@ -108,6 +108,35 @@ describe("one question, three times", () => {
   });
 });
 
+test("the next turn of a chat finds at least its whole previous prompt warm", async () => {
+  const question = { role: "user", content: "Name a fruit." };
+  const first = await complete(question.content);
+  const messages = [
+    question,
+    { role: "assistant", content: textOf(first) },
+    { role: "user", content: "Which colour has it?" },
+  ];
+  const next = (await (await chat("", { messages })).json()) as Completion;
+  expect(next.usage.prompt_tokens_details.cached_tokens).toBeGreaterThanOrEqual(first.usage.prompt_tokens);
+});
+
+const refusals = [
+  { what: "a list of no messages", fields: { messages: [] }, status: 400, words: /at least one message/ },
+  { what: "a model that is not here", fields: { model: "other" }, status: 404, words: /no model "other" here/ },
+  {
+    what: "a prompt beyond the context",
+    fields: { messages: [{ role: "user", content: "plum ".repeat(9000) }] },
+    status: 400,
+    words: /reads at most 8191/,
+  },
+];
+
+test.each(refusals)("$what is refused in words", async ({ fields, status, words }) => {
+  const answer = await chat("Never asked", fields);
+  expect(answer.status).toBe(status);
+  expect(((await answer.json()) as { error: { message: string } }).error.message).toMatch(words);
+});
+
 test(
   "a client that goes away in the middle of a stream gives the engine back",
   async () => {

@@ -3,8 +3,8 @@ import type { GenerateResult } from "../../src-bun/contract/engine.ts";
 import type { ClientMessage, HostMessage } from "../../src-bun/contract/rpc.ts";
 import type { RunningApp } from "./running-app.ts";
 
-/** Uses the app's link up; returns the cookie. */
-export const letIn = async (app: RunningApp): Promise<string> => {
+/** Uses the link up; returns the cookie. */
+export const letIn = async (app: Pick<RunningApp, "link" | "url">): Promise<string> => {
   const code = new URL(app.link).hash.slice("#code=".length);
   const answer = await fetch(`${app.url}/session`, {
     method: "POST",
