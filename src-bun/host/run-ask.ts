@@ -31,7 +31,9 @@ const untilReady = (host: RunningHost, signal: AbortSignal): Promise<void> =>
     const unsubscribe = host.state.subscribe(() => {
       if (look()) unsubscribe();
     });
-    signal.addEventListener("abort", () => reject(new KeepwarmError("cancelled", "Cancelled.")), { once: true });
+    const cancel = (): void => reject(new KeepwarmError("cancelled", "Cancelled."));
+    if (signal.aborted) cancel();
+    else signal.addEventListener("abort", cancel, { once: true });
   });
 
 const askRunning = async (host: RunningHost, options: RunAskOptions): Promise<GenerateResult> => {
@@ -51,6 +53,7 @@ const askAlone = async (options: RunAskOptions): Promise<GenerateResult> => {
   };
   signal.addEventListener("abort", stop, { once: true });
   try {
+    if (signal.aborted) throw new KeepwarmError("cancelled", "Cancelled.");
     await local.start();
     return await local.engine().generate(request, textOf(options), signal);
   } finally {

@@ -1,5 +1,5 @@
 // A Keepwarm that runs in another process, as the command line holds it.
-import { errorFromWire, KeepwarmError } from "../base/errors.ts";
+import { errorFromWire, KeepwarmError, wireError } from "../base/errors.ts";
 import type { AppState } from "../contract/app-state.ts";
 import type {
   EnginePort,
@@ -81,19 +81,20 @@ export class RunningHost implements EnginePort, Disposable {
     this.hangUp();
   }
 
-  /** For the connection, when it ended. */
+  /** For the connection, when it ended: nobody waits any longer, not for an answer and not for another state. */
   hangUp(): void {
+    if (this.#isGone) return;
     this.#isGone = true;
     for (const { reject } of this.#waiting.values()) reject(gone());
     this.#waiting.clear();
+    this.#follow({ kind: "failed", error: wireError(gone()) });
   }
 
   /** For the connection, when a message came. */
   receive(message: HostMessage): void {
     switch (message.kind) {
       case "state":
-        this.#state = message.state;
-        for (const listener of this.#listeners) listener(message.state);
+        this.#follow(message.state);
         return;
       case "progress":
         this.#waiting.get(message.id)?.onProgress(message.progress);
@@ -109,6 +110,11 @@ export class RunningHost implements EnginePort, Disposable {
         this.#take(message.id)?.resolve(message);
         return;
     }
+  }
+
+  #follow(state: AppState): void {
+    this.#state = state;
+    for (const listener of this.#listeners) listener(state);
   }
 
   #newId(): string {
