@@ -29,6 +29,9 @@ type Ssd = { readonly store: SsdCacheStore; readonly close: () => Promise<void> 
 export class EngineCore {
   readonly #options: EngineOptions;
   readonly #scheduler = new Scheduler();
+  /** Loading, unloading and closing take turns too: each frees what another would still use. */
+  readonly #changes = new Scheduler();
+  readonly #never = new AbortController().signal;
   readonly #running = new Set<AbortController>();
   #runtime: MlxRuntime | null = null;
   #ssd: Ssd | null = null;
@@ -41,42 +44,13 @@ export class EngineCore {
   }
 
   /** Loads a model in the place of the one before. Nothing of that one is left when loading fails. */
-  async load(modelPath: string): Promise<ModelInfo> {
-    await this.unload();
-    const runtime = this.#openRuntime();
-    const ops = new MlxOps(runtime);
-    const model = await LoadedModel.load(runtime, ops, modelPath);
-    this.#ssd ??= await this.#openSsdOrGoWithout();
-    const kv = new LlamaKvBlocks(runtime, ops, model.llama.config);
-    using scratch = kv.allocate(1);
-    const shape = calibratePieces(runtime, model.llama, scratch, () => performance.now());
-    const store = this.#ssd?.store ?? null;
-    this.#bench = {
-      runtime,
-      ops,
-      model,
-      shape,
-      cache: new PromptCache<LiveKv, KvBlock>({ maxBytes: this.#options.ramBudgetBytes, kv, cold: store }),
-      writeBehind: store && new WriteBehind<LiveKv, KvBlock>({ kv, store, maxBytes: PENDING_WRITE_BYTES }),
-      now: () => performance.now(),
-      randomSeed: () => crypto.getRandomValues(new Uint32Array(1))[0] ?? 0,
-      turn: () => new Promise((resolve) => setImmediate(resolve)),
-    };
-    return describe(model);
+  load(modelPath: string): Promise<ModelInfo> {
+    return this.#changes.run(() => this.#load(modelPath), this.#never);
   }
 
   /** Cancels what runs, keeps what was computed, and frees the model. Safe to call with none loaded. */
-  async unload(): Promise<void> {
-    for (const request of this.#running) request.abort();
-    await this.#scheduler.idle();
-    const bench = this.#bench;
-    if (bench === null) return;
-    this.#bench = null;
-    await bench.writeBehind?.flush(FLUSH_MS);
-    this.#droppedJobs += bench.writeBehind?.status.droppedJobs ?? 0;
-    bench.cache.clear();
-    bench.model[Symbol.dispose]();
-    bench.runtime.clearCache();
+  unload(): Promise<void> {
+    return this.#changes.run(() => this.#unload(), this.#never);
   }
 
   async generate(
@@ -116,8 +90,51 @@ export class EngineCore {
     };
   }
 
-  async close(): Promise<{ readonly droppedJobs: number }> {
-    await this.unload();
+  close(): Promise<{ readonly droppedJobs: number }> {
+    return this.#changes.run(() => this.#close(), this.#never);
+  }
+
+  async #load(modelPath: string): Promise<ModelInfo> {
+    await this.#unload();
+    const runtime = this.#openRuntime();
+    const ops = new MlxOps(runtime);
+    using unfinished = new DisposableStack();
+    const model = unfinished.use(await LoadedModel.load(runtime, ops, modelPath));
+    this.#ssd ??= await this.#openSsdOrGoWithout();
+    const kv = new LlamaKvBlocks(runtime, ops, model.llama.config);
+    using scratch = kv.allocate(1);
+    const shape = calibratePieces(runtime, model.llama, scratch, () => performance.now());
+    const store = this.#ssd?.store ?? null;
+    this.#bench = {
+      runtime,
+      ops,
+      model,
+      shape,
+      cache: new PromptCache<LiveKv, KvBlock>({ maxBytes: this.#options.ramBudgetBytes, kv, cold: store }),
+      writeBehind: store && new WriteBehind<LiveKv, KvBlock>({ kv, store, maxBytes: PENDING_WRITE_BYTES }),
+      now: () => performance.now(),
+      randomSeed: () => crypto.getRandomValues(new Uint32Array(1))[0] ?? 0,
+      turn: () => new Promise((resolve) => setImmediate(resolve)),
+    };
+    unfinished.move();
+    return describe(model);
+  }
+
+  async #unload(): Promise<void> {
+    for (const request of this.#running) request.abort();
+    await this.#scheduler.idle();
+    const bench = this.#bench;
+    if (bench === null) return;
+    this.#bench = null;
+    await bench.writeBehind?.flush(FLUSH_MS);
+    this.#droppedJobs += bench.writeBehind?.status.droppedJobs ?? 0;
+    bench.cache.clear();
+    bench.model[Symbol.dispose]();
+    bench.runtime.clearCache();
+  }
+
+  async #close(): Promise<{ readonly droppedJobs: number }> {
+    await this.#unload();
     await this.#ssd?.close();
     this.#ssd = null;
     this.#runtime?.[Symbol.dispose]();

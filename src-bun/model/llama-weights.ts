@@ -90,10 +90,11 @@ class GgufTensors implements Disposable {
 export const loadLlamaWeights = (runtime: MlxRuntime, ops: MlxOps, path: string, config: LlamaConfig): LlamaWeights => {
   using scope = runtime.scope();
   using tensors = new GgufTensors(runtime, ops, path);
+  using unfinished = new DisposableStack();
   const { hiddenSize, intermediateSize, heads, kvHeads, headDim, vocabularySize } = config;
   const own = (array: MlxArray): MlxArray => {
     runtime.evaluate([array]);
-    return scope.keep(array);
+    return unfinished.use(scope.keep(array));
   };
   const norm = (name: string): MlxArray => own(tensors.dense(name, [hiddenSize]));
   const linear = (name: string, from: number, to: number): MlxArray =>
@@ -119,7 +120,9 @@ export const loadLlamaWeights = (runtime: MlxRuntime, ops: MlxOps, path: string,
     };
   });
   const embedding = own(tensors.dense("token_embd", [vocabularySize, hiddenSize]));
-  return { embedding, head: own(ops.transpose(embedding, [1, 0])), norm: norm("output_norm"), layers };
+  const weights = { embedding, head: own(ops.transpose(embedding, [1, 0])), norm: norm("output_norm"), layers };
+  unfinished.move();
+  return weights;
 };
 
 const arraysOf = (weights: LlamaWeights): MlxArray[] => [

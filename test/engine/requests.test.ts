@@ -1,6 +1,6 @@
 // Many requests against the whole engine: nothing leaks, cancelling is quick, faults are named.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { copyFileSync, truncateSync } from "node:fs";
+import { copyFileSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { KeepwarmError } from "../../src-bun/base/errors.ts";
@@ -155,7 +155,7 @@ describe("refusals", () => {
     expect(await codeOf(ask(request("word ".repeat(9000))))).toBe("context-exceeded");
   });
 
-  test("a file that is no model, or only the half of one, is named and the engine lives", async () => {
+  test("a file that is no model, or only a part of one, is named, leaves nothing and the engine lives", async () => {
     const broken = new EngineCore({
       ...(await testSetup()),
       cores: 1,
@@ -168,7 +168,11 @@ describe("refusals", () => {
     const half = join(folder.path, "half.gguf");
     copyFileSync(modelPath, half);
     truncateSync(half, 40 * MIB);
-    for (const path of [text, half, join(folder.path, "absent.gguf")]) {
+    const partial = join(folder.path, "partial.gguf");
+    const bytes = readFileSync(modelPath);
+    bytes.write("other", bytes.indexOf("output_norm.weight"));
+    writeFileSync(partial, bytes);
+    for (const path of [text, half, partial, join(folder.path, "absent.gguf")]) {
       expect(await codeOf(broken.load(path))).toBe("damaged-file");
     }
     expect(broken.status().liveHandles).toBe(0);
@@ -220,4 +224,11 @@ test("unloading gives back everything the model took", async () => {
   await core.unload();
   expect(core.status().memory.activeBytes).toBeLessThanOrEqual(idle.memory.activeBytes + MIB);
   await core.load(modelPath);
+});
+
+test("of two loads at once one model is left", async () => {
+  await core.load(modelPath);
+  const { liveHandles } = core.status();
+  await Promise.all([core.load(modelPath), core.load(modelPath)]);
+  expect(core.status().liveHandles).toBe(liveHandles);
 });
