@@ -20,13 +20,15 @@ const connect = async (home: string): Promise<RunningHost> => {
   return host;
 };
 
-/** The app says it in its terminal and over HTTP, and stays up. */
+/** The app says it in its terminal, over HTTP and to who asks it, and stays up. */
 const saysAndStays = async (app: RunningApp, words: RegExp): Promise<void> => {
   await app.process.says(words);
   const models = await fetch(`${app.url}/v1/models`, { headers: { authorization: `Bearer ${app.token}` } });
   expect(models.status).toBe(503);
   expect(((await models.json()) as { error: { message: string } }).error.message).toMatch(words);
   expect((await fetch(`${app.url}/health`)).status).toBe(200);
+  const asked = await runKeepwarm(["ask", CAPITAL], { home: app.home });
+  expect(asked).toEqual({ code: 1, out: "", err: expect.stringMatching(words) });
   expect(app.process.isAlive).toBe(true);
   expect(await app.stop()).toBe(0);
 };
