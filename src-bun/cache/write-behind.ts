@@ -1,6 +1,7 @@
 // Saves what a request added after it has been answered: cuts blocks from the live KV at once, then lets the store
 // write them one chat after the other. Lives on the engine thread.
 
+import { messageOf } from "../base/errors.ts";
 import type { SsdCacheStore } from "../storage/ssd-cache.ts";
 import { commonPrefix } from "./common-prefix.ts";
 import type { KvBlocks } from "./kv-blocks.ts";
@@ -9,13 +10,15 @@ import type { KvBlocks } from "./kv-blocks.ts";
 const BLOCK_TOKENS = 256;
 
 /** What write-behind needs of the store. */
-export type DurableStore = Pick<SsdCacheStore, "longestDurablePrefix" | "storeAsync">;
+export type DurableStore = Pick<SsdCacheStore, "health" | "longestDurablePrefix" | "storeAsync">;
+
+type Span<Block> = { readonly start: number; readonly end: number; readonly block: Block };
 
 type Job<Block> = {
   readonly tokens: Uint32Array;
   readonly namespace: string;
   readonly bytes: number;
-  readonly spans: readonly { readonly start: number; readonly end: number; readonly block: Block }[];
+  readonly spans: readonly Span<Block>[];
 };
 
 export class WriteBehind<Kv, Block> {
@@ -46,11 +49,7 @@ export class WriteBehind<Kv, Block> {
       this.#drop("more was computed than the SSD could take in time");
       return;
     }
-    const spans = [];
-    for (let from = start; from < tokens.length; from += BLOCK_TOKENS) {
-      const end = Math.min(tokens.length, from + BLOCK_TOKENS);
-      spans.push({ start: from, end, block: this.#kv.cut(kv, from, end) });
-    }
+    const spans = this.#cut(kv, start, tokens.length);
     const bytes = spans.reduce((sum, { block }) => sum + this.#kv.blockBytes(block), 0);
     const job = { tokens, namespace, spans, bytes };
     this.#pending.add(job);
@@ -72,13 +71,32 @@ export class WriteBehind<Kv, Block> {
     try {
       const blocks = job.spans.map(({ start, end, block }) => ({ start, end, tensors: this.#kv.views(block) }));
       const isDurable = await this.#store.storeAsync(job.tokens, blocks, job.namespace);
-      if (!isDurable) this.#drop("the SSD tier did not take it");
+      if (!isDurable) this.#drop(this.#refusal());
     } catch (thrown) {
-      this.#drop(thrown instanceof Error ? thrown.message : String(thrown));
+      this.#drop(messageOf(thrown));
     } finally {
       this.#pending.delete(job);
       for (const { block } of job.spans) this.#kv.disposeBlock(block);
     }
+  }
+
+  #cut(kv: Kv, start: number, end: number): Span<Block>[] {
+    const spans: Span<Block>[] = [];
+    try {
+      for (let from = start; from < end; from += BLOCK_TOKENS) {
+        const to = Math.min(end, from + BLOCK_TOKENS);
+        spans.push({ start: from, end: to, block: this.#kv.cut(kv, from, to) });
+      }
+      return spans;
+    } catch (thrown) {
+      for (const { block } of spans) this.#kv.disposeBlock(block);
+      throw thrown;
+    }
+  }
+
+  #refusal(): string {
+    const { health } = this.#store;
+    return health.kind === "up" ? "the SSD tier did not take it" : health.reason;
   }
 
   /** Leading tokens that are durable or on their way. */

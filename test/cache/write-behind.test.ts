@@ -8,6 +8,7 @@ type Save = { readonly spans: { start: number; end: number }[]; settle(outcome: 
 /** A store whose saves end when the test says so. */
 class SlowStore implements DurableStore {
   durable = tokens();
+  health: DurableStore["health"] = { kind: "up" };
   readonly saves: Save[] = [];
 
   longestDurablePrefix(prompt: Uint32Array): number {
@@ -86,6 +87,24 @@ describe("write-behind", () => {
     await settled();
     expect(writeBehind.status).toEqual({ pendingJobs: 0, droppedJobs: 1, lastError: "the disk is full" });
     expect(kv.liveBlocks).toBe(0);
+  });
+
+  test("R13 a save that the store gave up is counted with the store's own reason", async () => {
+    const { schedule, store, writeBehind } = setUp();
+    schedule(counting(10));
+    await settled();
+    store.health = { kind: "full", reason: "the disk is full" };
+    store.saves[0]?.settle(false);
+    await settled();
+    expect(writeBehind.status).toEqual({ pendingJobs: 0, droppedJobs: 1, lastError: "the disk is full" });
+  });
+
+  test("R13 blocks that were cut before one failed to be are freed", () => {
+    const { kv, writeBehind } = setUp();
+    expect(() => writeBehind.schedule(counting(600), "a", { length: 300, isDisposed: false })).toThrow("cannot be cut");
+    expect(kv.cuts).toHaveLength(1);
+    expect(kv.liveBlocks).toBe(0);
+    expect(writeBehind.status.pendingJobs).toBe(0);
   });
 
   test("R12 drops what comes faster than it can be written instead of growing", async () => {
