@@ -10,7 +10,7 @@ export type Take<Kv> = {
   readonly namespace: string;
   readonly kv: Kv;
   readonly cachedTokens: { readonly ram: number; readonly ssd: number };
-  /** Why not all of the prompt was warm; null when all but its last token was. */
+  /** Why not more of the prompt was warm; null when all that is kept of it was used. */
   readonly reason: MissReason | null;
 };
 
@@ -133,15 +133,20 @@ export class PromptCache<Kv, Block> {
     capacity: number,
   ): Promise<{ kind: "hit"; kv: Kv } | { kind: "miss"; message: string }> {
     const kv = this.#kv.allocate(Math.max(capacity, length));
-    const result = await this.#cold?.restore(namespace, tokens, length, (slots) =>
-      this.#kv.destinations(kv, slots, length),
-    );
-    if (result?.kind === "hit") {
-      this.#kv.publish(kv, length);
-      return { kind: "hit", kv };
+    try {
+      const result = await this.#cold?.restore(namespace, tokens, length, (slots) =>
+        this.#kv.destinations(kv, slots, length),
+      );
+      if (result?.kind === "hit") {
+        this.#kv.publish(kv, length);
+        return { kind: "hit", kv };
+      }
+      this.#kv.dispose(kv);
+      return { kind: "miss", message: result?.reason ?? "the SSD tier is off" };
+    } catch (thrown) {
+      this.#kv.dispose(kv);
+      throw thrown;
     }
-    this.#kv.dispose(kv);
-    return { kind: "miss", message: result?.reason ?? "the SSD tier is off" };
   }
 
   #reason(tokens: Uint32Array, namespace: string, length: number, damage: string | null): MissReason | null {

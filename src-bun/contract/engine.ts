@@ -18,7 +18,7 @@ export type GenerateRequest = {
 
 export type CachedTokens = { readonly ram: number; readonly ssd: number };
 
-/** Why a prompt token had to be computed although something is kept. */
+/** Why not more of a prompt was warm. */
 export type MissReason =
   | { readonly kind: "cold" }
   | { readonly kind: "diverged"; readonly atToken: number }
@@ -32,6 +32,7 @@ export type GenerateResult = {
   readonly promptTokens: number;
   readonly completionTokens: number;
   readonly cachedTokens: CachedTokens;
+  /** Null when all that is kept of the prompt was used. */
   readonly missReason: MissReason | null;
   /** From the request's arrival to its first token; null when none came. */
   readonly ttftMs: number | null;
@@ -64,7 +65,7 @@ export type EngineStatus = {
   readonly liveHandles: number;
   readonly memory: { readonly activeBytes: number; readonly cacheBytes: number; readonly peakBytes: number };
   readonly cache: { readonly tips: number; readonly tipBytes: number; readonly ssdBytes: number };
-  /** Of the write-behind: jobs not yet durable, and blocks that were given up. */
+  /** Of the write-behind: jobs not yet durable, and those that were given up. */
   readonly writes: { readonly pendingJobs: number; readonly droppedJobs: number; readonly lastError: string | null };
 };
 

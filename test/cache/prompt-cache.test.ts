@@ -122,6 +122,12 @@ describe("the second tier", () => {
 });
 
 describe("ownership", () => {
+  test("memory for a restore that cannot begin is freed", async () => {
+    const { cache, kv } = setUp({ ...coldWith(tokens(1, 2, 3)), restore: () => Promise.reject(new Error("no fit")) });
+    await expect(cache.take(tokens(1, 2, 3), NS, 3)).rejects.toThrow("no fit");
+    expect(kv.live).toBe(0);
+  });
+
   test("R9 over budget the least recently used tip goes, and its memory with it", async () => {
     const { ask, cache, kv } = setUp(null, 10);
     await ask(tokens(1, 1, 1, 1, 1));
