@@ -143,9 +143,9 @@ const decode = async (
   try {
     for (;;) {
       const id = sampler.sample(current);
+      if (tokenizer.endTokens.has(id)) return finish("stop");
       timing.lastTokenMs = bench.now();
       timing.firstTokenMs ??= timing.lastTokenMs;
-      if (tokenizer.endTokens.has(id)) return finish("stop");
       tokens.push(id);
       say(stream.push(id));
       if (tokens.length >= (request.maxTokens ?? Number.POSITIVE_INFINITY)) return finish("length");
