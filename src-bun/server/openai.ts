@@ -21,8 +21,9 @@ export type OpenAiOptions = {
 const toSeconds = (ms: number): number => Math.floor(ms / 1000);
 
 const answerChat = async (request: Request, options: OpenAiOptions): Promise<Response> => {
+  const body = await readBody(request);
   options.keepOpen(request);
-  const chat = await options.parseChat(await readBody(request));
+  const chat = await options.parseChat(body);
   const engine = options.engine();
   const identity = {
     id: `chatcmpl-${randomBytes(12).toString("hex")}`,
