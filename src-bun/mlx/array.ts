@@ -6,7 +6,6 @@ import type { MlxLibrary } from "./library.ts";
 export class MlxArray implements Disposable {
   readonly #library: MlxLibrary;
   #handle: Pointer | null;
-
   readonly #net: FinalizationRegistry<Pointer>;
 
   /** Takes ownership of `handle`; `net` frees what was forgotten. */
@@ -20,10 +19,6 @@ export class MlxArray implements Disposable {
   get handle(): Pointer {
     if (this.#handle === null) throw new Error("an MLX array was used after it had been disposed of");
     return this.#handle;
-  }
-
-  get isDisposed(): boolean {
-    return this.#handle === null;
   }
 
   get shape(): number[] {

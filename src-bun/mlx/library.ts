@@ -1,4 +1,4 @@
-// One opened libmlxc: calls that throw with their name, and a count of the handles that are alive.
+// One opened libmlxc: calls that throw with their name, and a count of the arrays' handles that are alive.
 // Requires one thread for all calls: MLX's streams belong to the thread that made them.
 import { CString, dlopen, FFIType, JSCallback, type Pointer, ptr, read } from "bun:ffi";
 import { KeepwarmError, messageOf } from "../base/errors.ts";
@@ -27,7 +27,7 @@ const openSymbols = (path: string) => {
 
 export class MlxLibrary implements Disposable {
   readonly version: string;
-  /** Handles made and not yet freed, of every kind. */
+  /** Of arrays: made and not yet freed. */
   liveHandles = 0;
   readonly #library: ReturnType<typeof openSymbols>;
   readonly #functions: Record<MlxSymbol, AnyFunction>;
@@ -47,6 +47,7 @@ export class MlxLibrary implements Disposable {
     this.#functions.mlx_set_error_handler(this.#errorHandler.ptr, null, null);
     this.version = this.#readVersion();
     if (this.version !== MLX_VERSION) {
+      this[Symbol.dispose]();
       throw new KeepwarmError(
         "version-mismatch",
         `This Keepwarm needs MLX ${MLX_VERSION}, but ${path} is MLX ${this.version}. Run "npm run keepwarm -- setup", or give a folder with the right version.`,

@@ -1,18 +1,15 @@
-import { CString, type Pointer, ptr, read } from "bun:ffi";
+import { CString, type Pointer } from "bun:ffi";
 import type { MlxArray } from "./array.ts";
+import { cString } from "./c-string.ts";
 import type { MlxRuntime } from "./runtime.ts";
-
-const cString = (text: string): Uint8Array => new TextEncoder().encode(`${text}\0`);
 
 const keysOf = (runtime: MlxRuntime, file: Pointer): string[] => {
   const { library } = runtime;
   const keys = library.result("mlx_io_gguf_get_keys", file);
   try {
-    return Array.from({ length: library.number("mlx_vector_string_size", keys) }, (_, index) => {
-      const text = new BigUint64Array(1);
-      library.call("mlx_vector_string_get", text, keys, index);
-      return new CString(read.ptr(ptr(text), 0) as Pointer).toString();
-    });
+    return Array.from({ length: library.number("mlx_vector_string_size", keys) }, (_, index) =>
+      new CString(library.result("mlx_vector_string_get", keys, index)).toString(),
+    );
   } finally {
     library.call("mlx_vector_string_free", keys);
   }

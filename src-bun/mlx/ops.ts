@@ -1,5 +1,6 @@
 // MLX's operations as functions of arrays. They build a graph; nothing is computed before an evaluation.
 import type { MlxArray } from "./array.ts";
+import { cString } from "./c-string.ts";
 import { DTYPES, type Dtype } from "./dtype.ts";
 import type { FfiValue } from "./library.ts";
 import type { MlxRuntime } from "./runtime.ts";
@@ -11,7 +12,6 @@ const PRESENT = 1n << 32n;
 const presentInt = (value: number): bigint => BigInt(value) | PRESENT;
 const presentFloat = (value: number): bigint =>
   BigInt(new Uint32Array(Float32Array.of(value).buffer)[0] ?? 0) | PRESENT;
-const cString = (text: string): Uint8Array => new TextEncoder().encode(`${text}\0`);
 
 const AFFINE = cString("affine");
 const CAUSAL = cString("causal");
@@ -64,10 +64,6 @@ export class MlxOps {
     return this.#make("mlx_slice_update", array.handle, update.handle, ...span(start, stop));
   }
 
-  concatenate(arrays: readonly MlxArray[], axis: number): MlxArray {
-    return this.#runtime.withVector(arrays, (vector) => this.#make("mlx_concatenate_axis", vector, axis));
-  }
-
   /** The rows of `array` that `indices` names, along `axis`. */
   take(array: MlxArray, indices: MlxArray, axis: number): MlxArray {
     return this.#make("mlx_take_axis", array.handle, indices.handle, axis);
@@ -92,10 +88,6 @@ export class MlxOps {
 
   argmax(array: MlxArray, axis: number): MlxArray {
     return this.#make("mlx_argmax_axis", array.handle, axis, false);
-  }
-
-  sum(array: MlxArray): MlxArray {
-    return this.#make("mlx_sum", array.handle, false);
   }
 
   dequantize(weight: MlxArray, scales: MlxArray, biases: MlxArray, how: Quantization, dtype: Dtype): MlxArray {

@@ -51,7 +51,6 @@ export const mlxSymbols = {
   mlx_vector_array_free: { args: [handle], ...status },
   mlx_eval: { args: [handle], ...status },
 
-  mlx_io_gguf_new: { args: [], returns: handle },
   mlx_io_gguf_free: { args: [handle], ...status },
   mlx_io_gguf_get_keys: { args: [out, handle], ...status },
   mlx_io_gguf_get_array: { args: [out, handle, "cstring"], ...status },
@@ -64,14 +63,12 @@ export const mlxSymbols = {
   mlx_transpose_axes: { args: [out, handle, "ptr", "u64", stream], ...status },
   mlx_slice: { args: [out, handle, "ptr", "u64", "ptr", "u64", "ptr", "u64", stream], ...status },
   mlx_slice_update: { args: [out, handle, handle, "ptr", "u64", "ptr", "u64", "ptr", "u64", stream], ...status },
-  mlx_concatenate_axis: { args: [out, handle, "i32", stream], ...status },
   mlx_take_axis: { args: [out, handle, handle, "i32", stream], ...status },
   mlx_add: { args: [out, handle, handle, stream], ...status },
   mlx_multiply: { args: [out, handle, handle, stream], ...status },
   mlx_matmul: { args: [out, handle, handle, stream], ...status },
   mlx_sigmoid: { args: [out, handle, stream], ...status },
   mlx_argmax_axis: { args: [out, handle, "i32", "bool", stream], ...status },
-  mlx_sum: { args: [out, handle, "bool", stream], ...status },
   mlx_dequantize: {
     args: [out, handle, handle, handle, optional, optional, "cstring", handle, optional, stream],
     ...status,
