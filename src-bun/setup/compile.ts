@@ -15,7 +15,7 @@ export type Compilation = {
 };
 
 const ADVICE =
-  'A compiler for C++20 is needed, such as g++ 10 or later; "npm run keepwarm -- doctor" names the one found.';
+  'A compiler for C++20 is needed, such as g++ 12 or clang 15; "npm run keepwarm -- doctor" names the one found.';
 
 /** Runs the compiler; throws with the first error that it printed. */
 export const compilerRun = async (
