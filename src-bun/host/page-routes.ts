@@ -18,6 +18,9 @@ export type PageOptions = {
   readonly upgrade: (request: Request) => boolean;
 };
 
+/** A code is short, anybody may send one, and the main thread parses it itself. */
+const MAX_CODE_BODY_BYTES = 2 ** 18;
+
 const codeSchema = v.object({ code: v.string("must be text") }, "must be an object");
 
 const contentSecurityPolicy = (port: number): string =>
@@ -36,7 +39,8 @@ const fileResponse = (file: ViewFile, headers: Record<string, string>): Response
   new Response(file.body, { headers: { "Content-Type": file.type, ...headers } });
 
 const exchangeCode = async (request: Request, { port, sessions, codes }: PageOptions): Promise<Response> => {
-  const { code } = parseOutside(codeSchema, parseJson(Buffer.concat(await readBody(request)).toString("utf8")));
+  const body = Buffer.concat(await readBody(request, MAX_CODE_BODY_BYTES));
+  const { code } = parseOutside(codeSchema, parseJson(body.toString("utf8")));
   if (!codes.redeem(code))
     throw new KeepwarmError("unauthorized", "This link was used or is too old. Run: npm run -s keepwarm -- open");
   const cookie = [

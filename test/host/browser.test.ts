@@ -79,6 +79,12 @@ describe("the page", () => {
     expect(held.status).toBe(204);
   });
 
+  test("more than a code is not read as one", async () => {
+    const body = JSON.stringify({ code: "x".repeat(300_000) });
+    const headers = { "Content-Type": "application/json" };
+    expect((await fetch(`${server.url}/session`, { method: "POST", headers, body })).status).toBe(413);
+  });
+
   test("a port that is taken is named", () => {
     expect(() => runServer({ port: server.host.port })).toThrow(`Port ${server.host.port} on 127.0.0.1 is in use`);
   });
