@@ -101,7 +101,7 @@ const runAskCommand = async (app: App, args: string[]): Promise<number> => {
     },
   });
   const request = askRequest({
-    text: positionals.length > 0 ? positionals.join(" ") : await Bun.stdin.text(),
+    text: positionals.length > 0 ? positionals.join(" ") : (await Bun.stdin.text()).trimEnd(),
     system: await systemPrompt(values.system),
     maxTokens: numberOf("max-tokens", values["max-tokens"], (value) => v.is(maxTokensField, value)),
     temperature: numberOf("temperature", values.temperature, (value) => v.is(temperatureField, value)) ?? 0,

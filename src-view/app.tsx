@@ -9,6 +9,8 @@ import { SetupStrip } from "./setup/setup-strip.tsx";
 import { ConnectionStrip } from "./shell/connection-strip.tsx";
 import { Refused } from "./shell/refused.tsx";
 import { Sidebar } from "./shell/sidebar.tsx";
+import { Strip } from "./ui/strip.tsx";
+import { texts } from "./ui/texts.ts";
 
 export type AppProps = {
   readonly app: AppStore;
@@ -34,6 +36,9 @@ export const App = ({ app, chat, onTryNow, onReload }: AppProps) => {
           <>
             <ConnectionStrip app={app} onTryNow={onTryNow} onReload={onReload} />
             {blocked !== null && !isEmpty && <SetupStrip state={blocked} />}
+            {state?.kind === "ready" && state.ssdFault !== null && (
+              <Strip icon="alert" tone="warn" text={texts.ssdFault(state.ssdFault)} />
+            )}
           </>
         }
         face={state?.kind === "ready" ? null : <SetupFace state={blocked} />}

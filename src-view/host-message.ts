@@ -55,7 +55,7 @@ const model = v.object({
 const appState = v.variant("kind", [
   v.object({ kind: v.literal("setting-up"), parts: v.array(setupPart) }),
   v.object({ kind: v.literal("loading"), modelName: v.string() }),
-  v.object({ kind: v.literal("ready"), model }),
+  v.object({ kind: v.literal("ready"), model, ssdFault: v.nullable(v.string()) }),
   v.object({ kind: v.literal("failed"), error: wireError }),
 ]);
 

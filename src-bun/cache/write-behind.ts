@@ -25,16 +25,23 @@ export class WriteBehind<Kv, Block> {
   readonly #kv: KvBlocks<Kv, Block>;
   readonly #store: DurableStore;
   readonly #maxBytes: number;
+  readonly #onFault: (reason: string | null) => void;
   readonly #pending = new Set<Job<Block>>();
   #tail: Promise<void> = Promise.resolve();
   #droppedJobs = 0;
   #lastError: string | null = null;
 
-  /** `maxBytes` bounds the copies that wait to be written. */
-  constructor(options: { kv: KvBlocks<Kv, Block>; store: DurableStore; maxBytes: number }) {
+  /** `maxBytes` bounds the copies that wait to be written. `onFault` hears why one was dropped, and null once one is durable again. */
+  constructor(options: {
+    kv: KvBlocks<Kv, Block>;
+    store: DurableStore;
+    maxBytes: number;
+    onFault?: (reason: string | null) => void;
+  }) {
     this.#kv = options.kv;
     this.#store = options.store;
     this.#maxBytes = options.maxBytes;
+    this.#onFault = options.onFault ?? (() => undefined);
   }
 
   get status(): { readonly pendingJobs: number; readonly droppedJobs: number; readonly lastError: string | null } {
@@ -71,7 +78,8 @@ export class WriteBehind<Kv, Block> {
     try {
       const blocks = job.spans.map(({ start, end, block }) => ({ start, end, tensors: this.#kv.views(block) }));
       const isDurable = await this.#store.storeAsync(job.tokens, blocks, job.namespace);
-      if (!isDurable) this.#drop(this.#refusal());
+      if (isDurable) this.#recover();
+      else this.#drop(this.#refusal());
     } catch (thrown) {
       this.#drop(messageOf(thrown));
     } finally {
@@ -92,6 +100,12 @@ export class WriteBehind<Kv, Block> {
       for (const { block } of spans) this.#kv.disposeBlock(block);
       throw thrown;
     }
+  }
+
+  #recover(): void {
+    if (this.#lastError === null) return;
+    this.#lastError = null;
+    this.#onFault(null);
   }
 
   #refusal(): string {
@@ -117,5 +131,6 @@ export class WriteBehind<Kv, Block> {
   #drop(reason: string): void {
     this.#droppedJobs++;
     this.#lastError = reason;
+    this.#onFault(reason);
   }
 }

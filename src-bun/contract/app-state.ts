@@ -16,5 +16,10 @@ export type SetupPart = {
 export type AppState =
   | { readonly kind: "setting-up"; readonly parts: readonly SetupPart[] }
   | { readonly kind: "loading"; readonly modelName: string }
-  | { readonly kind: "ready"; readonly model: ModelInfo }
+  | {
+      readonly kind: "ready";
+      readonly model: ModelInfo;
+      /** Why new prompts are not kept on the SSD; null while they are. */
+      readonly ssdFault: string | null;
+    }
   | { readonly kind: "failed"; readonly error: WireError };

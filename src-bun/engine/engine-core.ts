@@ -33,14 +33,17 @@ export class EngineCore {
   readonly #changes = new Scheduler();
   readonly #never = new AbortController().signal;
   readonly #running = new Set<AbortController>();
+  readonly #onSsdFault: (message: string | null) => void;
   #runtime: MlxRuntime | null = null;
   #ssd: Ssd | null = null;
   #bench: Workbench | null = null;
   #ssdFault: string | null = null;
   #droppedJobs = 0;
 
-  constructor(options: EngineOptions) {
+  /** `onSsdFault` hears why new prompts are not kept on the SSD, and null once they are again. */
+  constructor(options: EngineOptions, onSsdFault: (message: string | null) => void = () => undefined) {
     this.#options = options;
+    this.#onSsdFault = onSsdFault;
   }
 
   /** Loads a model in the place of the one before. Nothing of that one is left when loading fails. */
@@ -111,7 +114,9 @@ export class EngineCore {
       model,
       shape,
       cache: new PromptCache<LiveKv, KvBlock>({ maxBytes: this.#options.ramBudgetBytes, kv, cold: store }),
-      writeBehind: store && new WriteBehind<LiveKv, KvBlock>({ kv, store, maxBytes: PENDING_WRITE_BYTES }),
+      writeBehind:
+        store &&
+        new WriteBehind<LiveKv, KvBlock>({ kv, store, maxBytes: PENDING_WRITE_BYTES, onFault: this.#onSsdFault }),
       now: () => performance.now(),
       randomSeed: () => crypto.getRandomValues(new Uint32Array(1))[0] ?? 0,
       turn: () => new Promise((resolve) => setImmediate(resolve)),
@@ -160,11 +165,11 @@ export class EngineCore {
   /** A folder that cannot be used costs the SSD tier, not the app; the status says why. */
   async #openSsdOrGoWithout(): Promise<Ssd | null> {
     try {
-      this.#ssdFault = null;
       return await this.#openSsd();
     } catch (thrown) {
       if (!(thrown instanceof KeepwarmError)) throw thrown;
-      this.#ssdFault = `Prompts stay in RAM only: ${thrown.message}`;
+      this.#ssdFault = thrown.message;
+      this.#onSsdFault(thrown.message);
       return null;
     }
   }

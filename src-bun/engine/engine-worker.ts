@@ -7,9 +7,9 @@ import type { EngineCommand, EngineEvent, EngineOptions, EngineReplies } from ".
 const port = parentPort;
 if (port === null) throw new Error("the engine worker was started outside a worker");
 
-const core = new EngineCore(workerData as EngineOptions);
-const generating = new Map<number, AbortController>();
 const post = (event: EngineEvent): void => port.postMessage(event);
+const core = new EngineCore(workerData as EngineOptions, (message) => post({ kind: "ssd-fault", message }));
+const generating = new Map<number, AbortController>();
 
 const generate = async ({ id, request }: EngineCommand & { kind: "generate" }): Promise<EngineReplies["generate"]> => {
   const controller = new AbortController();

@@ -19,14 +19,23 @@ type Waiting = {
 
 type Command = { [Kind in keyof EngineReplies]: Omit<EngineCommand & { kind: Kind }, "id"> };
 
+export type EngineListener = {
+  /** Hears of an end that nobody asked for. */
+  readonly onExit: (error: KeepwarmError) => void;
+  /** Hears why new prompts are not kept on the SSD, and null once they are again. */
+  readonly onSsdFault: (message: string | null) => void;
+};
+
 export class Engine implements EnginePort {
   readonly #worker: Worker;
+  readonly #listener: EngineListener;
   readonly #waiting = new Map<number, Waiting>();
   #nextId = 1;
   #exit: KeepwarmError | null = null;
 
-  /** Starts the worker from its bundled text. `onExit` hears of an end that nobody asked for. */
-  constructor(workerSource: string, options: EngineOptions, onExit: (error: KeepwarmError) => void) {
+  /** Starts the worker from its bundled text. */
+  constructor(workerSource: string, options: EngineOptions, listener: EngineListener) {
+    this.#listener = listener;
     this.#worker = new Worker(workerSource, { eval: true, workerData: options });
     let fault: unknown = null;
     this.#worker.on("message", (event: EngineEvent) => this.#receive(event));
@@ -41,7 +50,7 @@ export class Engine implements EnginePort {
       const wasAsked = this.#waiting.size === 0 && fault === null;
       for (const { reject } of this.#waiting.values()) reject(this.#exit);
       this.#waiting.clear();
-      if (!wasAsked) onExit(this.#exit);
+      if (!wasAsked) listener.onExit(this.#exit);
     });
   }
 
@@ -75,6 +84,8 @@ export class Engine implements EnginePort {
 
   /** Ends after what was computed is durable or counted as dropped. */
   async close(): Promise<{ readonly droppedJobs: number }> {
+    // A worker that died has nothing left to write.
+    if (this.#exit !== null) return { droppedJobs: 0 };
     const result = await this.#send<"close">({ kind: "close" }).reply;
     await this.#worker.terminate();
     return result;
@@ -101,6 +112,11 @@ export class Engine implements EnginePort {
   }
 
   #receive(event: EngineEvent): void {
+    if (event.kind === "ssd-fault") this.#listener.onSsdFault(event.message);
+    else this.#answer(event);
+  }
+
+  #answer(event: Exclude<EngineEvent, { kind: "ssd-fault" }>): void {
     const waiting = this.#waiting.get(event.id);
     if (waiting === undefined) return;
     switch (event.kind) {

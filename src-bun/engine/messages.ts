@@ -45,4 +45,6 @@ export type EngineReplies = {
 export type EngineEvent =
   | { readonly kind: "reply"; readonly id: number; readonly value: EngineReplies[keyof EngineReplies] }
   | { readonly kind: "failed"; readonly id: number; readonly error: WireError }
+  /** Why new prompts are not kept on the SSD; null once they are again. */
+  | { readonly kind: "ssd-fault"; readonly message: string | null }
   | { readonly kind: "progress"; readonly id: number; readonly progress: GenerateProgress };

@@ -53,7 +53,7 @@ const BODY_CUT_BYTES = 128 * 2 ** 20;
 const portInUse = (port: number, cause: unknown): KeepwarmError =>
   new KeepwarmError(
     "port-in-use",
-    `Port ${port} on ${ADDRESS} is in use by another program. Close that program, or start Keepwarm on another port.`,
+    `Port ${port} on ${ADDRESS} is in use by another program. Close that program, or start Keepwarm on another port: "npm start -- --port N", or KEEPWARM_PORT=N.`,
     { cause },
   );
 

@@ -32,6 +32,7 @@ export class LocalApp {
   readonly #stop = new AbortController();
   #lock: FileLock | null = null;
   #engine: Engine | null = null;
+  #ssdFault: string | null = null;
   #started: Promise<void> = Promise.resolve();
   #closed: Promise<{ readonly droppedJobs: number }> | null = null;
 
@@ -88,16 +89,25 @@ export class LocalApp {
           storageWorker,
           ramBudgetBytes: RAM_BUDGET_BYTES,
         },
-        (error) => this.state.set({ kind: "failed", error: wireError(error) }),
+        {
+          onExit: (error) => this.state.set({ kind: "failed", error: wireError(error) }),
+          onSsdFault: (message) => this.#setSsdFault(message),
+        },
       );
       this.#engine = engine;
       const model = await engine.load(libraries.starterModel);
       if (this.#stop.signal.aborted) throw new KeepwarmError("cancelled", "Keepwarm was stopped before it was ready.");
-      this.state.set({ kind: "ready", model });
+      this.state.set({ kind: "ready", model, ssdFault: this.#ssdFault });
     } catch (thrown) {
       if (!this.#stop.signal.aborted) this.state.set({ kind: "failed", error: wireError(thrown) });
       throw thrown;
     }
+  }
+
+  #setSsdFault(message: string | null): void {
+    this.#ssdFault = message;
+    const state = this.state.current();
+    if (state.kind === "ready" && state.ssdFault !== message) this.state.set({ ...state, ssdFault: message });
   }
 
   /** Throws "not-ready", with what it waits for, until a model is loaded. */

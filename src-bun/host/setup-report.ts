@@ -18,6 +18,7 @@ export const setupReport = (write: (line: string) => void): ((state: AppState) =
   const told = new Map<string, string>();
   let wasWorking = false;
   return (state) => {
+    if (state.kind === "ready" && state.ssdFault !== null) write(`New prompts stay in RAM only: ${state.ssdFault}`);
     if (state.kind === "loading" && wasWorking) write("Loading the model");
     if (state.kind !== "setting-up") return;
     for (const part of state.parts) {

@@ -2,7 +2,7 @@
 import type { Readiness } from "../app-store.ts";
 import { formatBytesOf, formatCount, formatDuration, formatRate } from "./format.ts";
 
-const openCommand = "npm run keepwarm -- open";
+const openCommand = "npm run -s keepwarm -- open";
 const doctorCommand = "npm run keepwarm -- doctor";
 
 export const texts = {
@@ -101,6 +101,7 @@ export const texts = {
     turns === 1
       ? "The first question of this chat was too long to be kept."
       : `The first ${formatCount(turns)} questions of this chat were too long to be kept.`,
+  ssdFault: (reason: string) => `New prompts stay in RAM only and will be computed again after a restart: ${reason}`,
   notKept: "This browser does not keep the chat; it ends with this tab.",
 
   progress: {

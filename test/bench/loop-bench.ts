@@ -19,8 +19,11 @@ const startEngine = async (cacheFolder: string): Promise<{ engine: Engine; model
     bundleWorker(join(sources, "storage/kv-writer.worker.ts")),
   ]);
   const options = { ...setup, cores: availableParallelism(), cacheFolder, storageWorker, ramBudgetBytes: 2 ** 31 };
-  const engine = new Engine(engineWorker, options, (error) => {
-    throw error;
+  const engine = new Engine(engineWorker, options, {
+    onExit: (error) => {
+      throw error;
+    },
+    onSsdFault: (message) => console.error(message ?? "The SSD tier is back."),
   });
   const { id } = await engine.load(setup.starterModel);
   return { engine, model: id };

@@ -30,10 +30,14 @@ class SlowStore implements DurableStore {
 const setUp = (maxBytes = 1_000_000) => {
   const kv = new FakeKvBlocks();
   const store = new SlowStore();
-  const writeBehind = new WriteBehind<FakeKv, number>({ kv, store, maxBytes });
+  const faults: (string | null)[] = [];
+  const onFault = (reason: string | null): void => {
+    faults.push(reason);
+  };
+  const writeBehind = new WriteBehind<FakeKv, number>({ kv, store, maxBytes, onFault });
   const schedule = (all: Uint32Array): void =>
     writeBehind.schedule(all, "a", { length: all.length, isDisposed: false });
-  return { kv, store, writeBehind, schedule };
+  return { kv, store, writeBehind, schedule, faults };
 };
 
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -80,11 +84,12 @@ describe("write-behind", () => {
   });
 
   test("R13 a failed save is counted with its reason and frees its blocks", async () => {
-    const { schedule, store, kv, writeBehind } = setUp();
+    const { schedule, store, kv, writeBehind, faults } = setUp();
     schedule(counting(10));
     await settled();
     store.saves[0]?.settle(new Error("the disk is full"));
     await settled();
+    expect(faults).toEqual(["the disk is full"]);
     expect(writeBehind.status).toEqual({ pendingJobs: 0, droppedJobs: 1, lastError: "the disk is full" });
     expect(kv.liveBlocks).toBe(0);
   });
@@ -97,6 +102,20 @@ describe("write-behind", () => {
     store.saves[0]?.settle(false);
     await settled();
     expect(writeBehind.status).toEqual({ pendingJobs: 0, droppedJobs: 1, lastError: "the disk is full" });
+  });
+
+  test("R13 a save that succeeds again ends the fault", async () => {
+    const { schedule, store, faults, writeBehind } = setUp();
+    schedule(counting(10));
+    await settled();
+    store.saves[0]?.settle(new Error("the disk is full"));
+    await settled();
+    schedule(counting(10));
+    await settled();
+    store.saves[1]?.settle(true);
+    await settled();
+    expect(faults).toEqual(["the disk is full", null]);
+    expect(writeBehind.status).toEqual({ pendingJobs: 0, droppedJobs: 1, lastError: null });
   });
 
   test("R13 blocks that were cut before one failed to be are freed", () => {

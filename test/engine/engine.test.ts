@@ -6,11 +6,16 @@ import { KeepwarmError } from "../../src-bun/base/errors.ts";
 import type { GenerateRequest } from "../../src-bun/contract/engine.ts";
 import { Engine } from "../../src-bun/engine/engine.ts";
 import { bundleWorker } from "../../src-bun/setup/bundle-workers.ts";
+import { TemporaryFolder } from "../support/temporary-folder.ts";
 import { testSetup } from "../support/test-setup.ts";
 
 const sources = join(import.meta.dir, "../../src-bun");
 const exits: KeepwarmError[] = [];
-afterEach(() => exits.splice(0));
+const faults: (string | null)[] = [];
+afterEach(() => {
+  exits.length = 0;
+  faults.length = 0;
+});
 
 const request = (content: string, maxTokens = 4): GenerateRequest => ({
   messages: [{ role: "user", content }],
@@ -20,17 +25,20 @@ const request = (content: string, maxTokens = 4): GenerateRequest => ({
   seed: 0,
 });
 
-const start = async (source?: string): Promise<Engine> => {
+const start = async (source?: string, cacheFolder: string | null = null): Promise<Engine> => {
   const setup = await testSetup();
   const engineWorker = source ?? (await bundleWorker(join(sources, "engine/engine-worker.ts")));
   const options = {
     ...setup,
     cores: availableParallelism(),
-    cacheFolder: null,
+    cacheFolder,
     storageWorker: "",
     ramBudgetBytes: 2 ** 28,
   };
-  return new Engine(engineWorker, options, (error) => exits.push(error));
+  return new Engine(engineWorker, options, {
+    onExit: (error) => exits.push(error),
+    onSsdFault: (message) => faults.push(message),
+  });
 };
 
 const never = new AbortController().signal;
@@ -73,6 +81,19 @@ test("loads, answers, cancels, unloads and closes; the status tells each", async
   expect(exits).toEqual([]);
 });
 
+test("a cache folder that cannot be used costs the SSD tier, not the answer, and says so", async () => {
+  using folder = new TemporaryFolder();
+  const path = join(folder.path, "a-file");
+  await Bun.write(path, "not a folder");
+  const engine = await start(undefined, path);
+  const { starterModel } = await testSetup();
+  await engine.load(starterModel);
+  expect((await engine.generate(request("Hello"), ignore, never)).finishReason).toBe("length");
+  expect(faults).toHaveLength(1);
+  expect((await engine.status()).writes.lastError).toBe(faults[0] as string);
+  await engine.close();
+});
+
 test("a worker that dies rejects what waits, and is told", async () => {
   const engine = await start(`
     const { parentPort } = require("node:worker_threads");
@@ -80,6 +101,7 @@ test("a worker that dies rejects what waits, and is told", async () => {
   expect(await codeOf(engine.status())).toBe("engine-exited");
   expect(await codeOf(engine.status())).toBe("engine-exited");
   expect(exits.map(({ code }) => code)).toEqual(["engine-exited"]);
+  expect(await engine.close()).toEqual({ droppedJobs: 0 });
 });
 
 test("a worker that throws is told with its words", async () => {

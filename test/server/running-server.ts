@@ -33,7 +33,7 @@ export const stateOf = (first: AppState) => {
   return { source, change, listeners };
 };
 
-export const ready: AppState = { kind: "ready", model: starter };
+export const ready: AppState = { kind: "ready", model: starter, ssdFault: null };
 
 export type RunningServer = AsyncDisposable & {
   readonly host: BrowserHost;

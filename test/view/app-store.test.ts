@@ -11,14 +11,14 @@ test("sending waits for the connection, then for the app", () => {
   expect(readinessOf(store.getState())).toBe("connecting");
   store.setState({ app: { kind: "setting-up", parts: [] } });
   expect(readinessOf(store.getState())).toBe("setting-up");
-  store.setState({ app: { kind: "ready", model } });
+  store.setState({ app: { kind: "ready", model, ssdFault: null } });
   expect(readinessOf(store.getState())).toBe("ready");
   expect(modelOf(store.getState())).toEqual(model);
 });
 
 test("a broken connection counts before what the app last said", () => {
   const store = createAppStore("system");
-  store.setState({ app: { kind: "ready", model } });
+  store.setState({ app: { kind: "ready", model, ssdFault: null } });
   for (const kind of ["offline", "outdated"] as const) {
     store.setState({ connection: { kind } });
     expect(readinessOf(store.getState())).toBe(kind);
