@@ -2,6 +2,8 @@
 import type { MlxArray } from "../mlx/array.ts";
 import type { MlxOps } from "../mlx/ops.ts";
 import type { MlxRuntime } from "../mlx/runtime.ts";
+import { Attention } from "./attention.ts";
+import { GatedMlp } from "./gated-mlp.ts";
 import type { LiveKv } from "./live-kv.ts";
 import type { LlamaConfig } from "./llama-config.ts";
 import type { LayerWeights, LlamaWeights } from "./llama-weights.ts";
@@ -11,12 +13,16 @@ export class Llama {
   readonly #runtime: MlxRuntime;
   readonly #ops: MlxOps;
   readonly #weights: LlamaWeights;
+  readonly #attention: Attention;
+  readonly #mlp: GatedMlp;
 
   constructor(runtime: MlxRuntime, ops: MlxOps, config: LlamaConfig, weights: LlamaWeights) {
     this.config = config;
     this.#runtime = runtime;
     this.#ops = ops;
     this.#weights = weights;
+    this.#attention = new Attention(ops, config);
+    this.#mlp = new GatedMlp(ops);
   }
 
   /** Hidden states [1, n, hidden] of the ids of n tokens. */
@@ -28,54 +34,28 @@ export class Llama {
   /** One layer over hidden states [1, n, hidden] that follow what `kv` holds; writes their keys and values. */
   layer(index: number, hidden: MlxArray, kv: LiveKv): MlxArray {
     const weights = this.#layerWeights(index);
-    const attended = this.#ops.add(hidden, this.#attention(index, weights, hidden, kv));
-    return this.#ops.add(attended, this.#mlp(weights, attended));
+    const normed = this.#norm(hidden, weights.attentionNorm);
+    const attended = this.#ops.add(hidden, this.#attention.apply(index, weights, normed, kv));
+    return this.#ops.add(attended, this.#mlp.apply(weights, this.#norm(attended, weights.mlpNorm)));
   }
 
   /** Only the keys and values of a layer: all that the last one owes to tokens whose logits nobody reads. */
   layerKv(index: number, hidden: MlxArray, kv: LiveKv): void {
     const weights = this.#layerWeights(index);
-    const normed = this.#ops.rmsNorm(hidden, weights.attentionNorm, this.config.normEpsilon);
-    this.#writeKv(index, weights, normed, kv);
+    this.#attention.writeKv(index, weights, this.#norm(hidden, weights.attentionNorm), kv);
   }
 
   /** Logits [1, vocabulary] of the last of the hidden states [1, n, hidden]. */
   lastLogits(hidden: MlxArray): MlxArray {
-    const { hiddenSize, normEpsilon } = this.config;
+    const { hiddenSize } = this.config;
     const n = hidden.shape[1] ?? 0;
     const last = this.#ops.slice(hidden, [0, n - 1, 0], [1, n, hiddenSize]);
-    const normed = this.#ops.rmsNorm(this.#ops.reshape(last, [1, hiddenSize]), this.#weights.norm, normEpsilon);
+    const normed = this.#norm(this.#ops.reshape(last, [1, hiddenSize]), this.#weights.norm);
     return this.#ops.matmul(normed, this.#weights.head);
   }
 
-  #attention(index: number, weights: LayerWeights, hidden: MlxArray, kv: LiveKv): MlxArray {
-    const { heads, headDim, normEpsilon, ropeBase } = this.config;
-    const n = hidden.shape[1] ?? 0;
-    const normed = this.#ops.rmsNorm(hidden, weights.attentionNorm, normEpsilon);
-    const q = this.#ops.rope(this.#heads(normed, weights.q, heads), headDim, ropeBase, kv.length);
-    const { keys, values } = this.#writeKv(index, weights, normed, kv);
-    const mixed = this.#ops.attention(q, keys, values, headDim ** -0.5, n > 1 ? "causal" : "none");
-    const joined = this.#ops.reshape(this.#ops.transpose(mixed, [0, 2, 1, 3]), [1, n, heads * headDim]);
-    return this.#ops.matmul(joined, weights.output);
-  }
-
-  #writeKv(index: number, weights: LayerWeights, normed: MlxArray, kv: LiveKv): { keys: MlxArray; values: MlxArray } {
-    const { kvHeads, headDim, ropeBase } = this.config;
-    const keys = this.#ops.rope(this.#heads(normed, weights.k, kvHeads), headDim, ropeBase, kv.length);
-    return kv.write(index, keys, this.#heads(normed, weights.v, kvHeads));
-  }
-
-  /** [1, n, hidden] · weight as [1, heads, n, headDim]. */
-  #heads(x: MlxArray, weight: MlxArray, heads: number): MlxArray {
-    const projected = this.#ops.matmul(x, weight);
-    const split = this.#ops.reshape(projected, [1, x.shape[1] ?? 0, heads, this.config.headDim]);
-    return this.#ops.transpose(split, [0, 2, 1, 3]);
-  }
-
-  #mlp(weights: LayerWeights, hidden: MlxArray): MlxArray {
-    const normed = this.#ops.rmsNorm(hidden, weights.mlpNorm, this.config.normEpsilon);
-    const gate = this.#ops.silu(this.#ops.matmul(normed, weights.gate));
-    return this.#ops.matmul(this.#ops.multiply(gate, this.#ops.matmul(normed, weights.up)), weights.down);
+  #norm(hidden: MlxArray, weight: MlxArray): MlxArray {
+    return this.#ops.rmsNorm(hidden, weight, this.config.normEpsilon);
   }
 
   #layerWeights(index: number): LayerWeights {
