@@ -7,8 +7,10 @@ import type { MlxRuntime } from "./runtime.ts";
 import type { MlxSymbol } from "./symbols.ts";
 
 export type Quantization = { readonly groupSize: number; readonly bits: number };
+export type Rotation = { readonly base: number; readonly scale: number } | { readonly periods: MlxArray };
 
 const PRESENT = 1n << 32n;
+const ABSENT = 0n;
 const presentInt = (value: number): bigint => BigInt(value) | PRESENT;
 const presentFloat = (value: number): bigint =>
   BigInt(new Uint32Array(Float32Array.of(value).buffer)[0] ?? 0) | PRESENT;
@@ -109,9 +111,21 @@ export class MlxOps {
     return this.#make("mlx_fast_rms_norm", x.handle, weight.handle, epsilon);
   }
 
-  /** Rotary position embedding (Su et al. 2021) over halves of the last axis; x is [batch, heads, tokens, headDim]. */
-  rope(x: MlxArray, dimensions: number, base: number, offset: number): MlxArray {
-    return this.#make("mlx_fast_rope", x.handle, dimensions, false, presentFloat(base), 1, offset, null);
+  /** x · wᵀ, where w [out, in] is quantised. */
+  quantizedMatmul(x: MlxArray, weight: MlxArray, scales: MlxArray, biases: MlxArray, how: Quantization): MlxArray {
+    const [groupSize, bits] = [presentInt(how.groupSize), presentInt(how.bits)];
+    const operands = [x.handle, weight.handle, scales.handle, biases.handle];
+    return this.#make("mlx_quantized_matmul", ...operands, true, groupSize, bits, AFFINE);
+  }
+
+  /**
+   * Rotary position embedding (Su et al. 2021) over halves of the last axis; x is [batch, heads, tokens, headDim].
+   * Pair i turns by position · scale / base^(2i / dimensions) or by position / periods[i].
+   */
+  rope(x: MlxArray, dimensions: number, how: Rotation, offset: number): MlxArray {
+    const [base, scale, periods] =
+      "periods" in how ? [ABSENT, 1, how.periods.handle] : [presentFloat(how.base), how.scale, null];
+    return this.#make("mlx_fast_rope", x.handle, dimensions, false, base, scale, offset, periods);
   }
 
   /** softmax(q · kᵀ · scale) · v; each is [batch, heads, tokens, headDim], heads of k and v may be fewer. */

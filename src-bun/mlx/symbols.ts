@@ -73,6 +73,10 @@ export const mlxSymbols = {
     args: [out, handle, handle, handle, optional, optional, "cstring", handle, optional, stream],
     ...status,
   },
+  mlx_quantized_matmul: {
+    args: [out, handle, handle, handle, handle, "bool", optional, optional, "cstring", stream],
+    ...status,
+  },
 
   mlx_fast_rms_norm: { args: [out, handle, handle, "f32", stream], ...status },
   mlx_fast_rope: { args: [out, handle, "i32", "bool", optional, "f32", "i32", handle, stream], ...status },

@@ -4,6 +4,7 @@ import { gguf } from "@huggingface/gguf";
 import { KeepwarmError, messageOf } from "../base/errors.ts";
 import { findTensorFault } from "./gguf-tensors.ts";
 import type { LlamaConfig } from "./llama-config.ts";
+import { plainRope } from "./rope.ts";
 
 export type GgufVocabulary = {
   readonly tokens: readonly string[];
@@ -85,7 +86,7 @@ const readConfig = (reader: Reader): LlamaConfig => {
     headDim: hiddenSize / heads,
     vocabularySize: reader.list("tokenizer.ggml.tokens", "string").length,
     contextTokens: reader.count("llama.context_length"),
-    ropeBase: reader.positive("llama.rope.freq_base"),
+    rope: plainRope(reader.positive("llama.rope.freq_base")),
     normEpsilon: reader.positive("llama.attention.layer_norm_rms_epsilon"),
   };
 };

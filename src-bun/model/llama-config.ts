@@ -1,3 +1,5 @@
+import type { Rope } from "./rope.ts";
+
 /** The shape of a Llama-architecture model (Touvron et al. 2023). */
 export type LlamaConfig = {
   readonly layers: number;
@@ -8,6 +10,6 @@ export type LlamaConfig = {
   readonly headDim: number;
   readonly vocabularySize: number;
   readonly contextTokens: number;
-  readonly ropeBase: number;
+  readonly rope: Rope;
   readonly normEpsilon: number;
 };

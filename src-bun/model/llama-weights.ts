@@ -4,27 +4,30 @@ import type { MlxArray } from "../mlx/array.ts";
 import { loadGguf } from "../mlx/load-gguf.ts";
 import type { MlxOps, Quantization } from "../mlx/ops.ts";
 import type { MlxRuntime } from "../mlx/runtime.ts";
+import { type Linear, type Matrix, matrixArrays, matrixBytes } from "./linear.ts";
 import type { LlamaConfig } from "./llama-config.ts";
 
 export type LayerWeights = {
   readonly attentionNorm: MlxArray;
-  /** Weights of linear maps are [in, out] views on rows of [out, in]. */
-  readonly q: MlxArray;
-  readonly k: MlxArray;
-  readonly v: MlxArray;
-  readonly output: MlxArray;
+  readonly q: Linear;
+  readonly k: Linear;
+  readonly v: Linear;
+  readonly output: Linear;
   readonly mlpNorm: MlxArray;
-  readonly gate: MlxArray;
-  readonly up: MlxArray;
-  readonly down: MlxArray;
+  readonly gate: Linear;
+  readonly up: Linear;
+  readonly down: Linear;
 };
 
 export type LlamaWeights = {
-  /** [vocabulary, hidden]; its rows are also the output head's. */
-  readonly embedding: MlxArray;
-  readonly head: MlxArray;
+  /** [vocabulary, hidden]. */
+  readonly embedding: Matrix;
+  /** Of the embedding's own matrix where the two are tied. */
+  readonly head: Linear;
   readonly norm: MlxArray;
   readonly layers: readonly LayerWeights[];
+  /** Where the rotary embedding is given by its periods. */
+  readonly ropePeriods: MlxArray | null;
 };
 
 /** MLX's loader turns Q4_0, Q4_1 and Q8_0 into affine groups of 32. */
@@ -97,13 +100,19 @@ export const loadLlamaWeights = (runtime: MlxRuntime, ops: MlxOps, path: string,
     return unfinished.use(scope.keep(array));
   };
   const norm = (name: string): MlxArray => own(tensors.dense(name, [hiddenSize]));
-  const linear = (name: string, from: number, to: number): MlxArray =>
-    own(ops.transpose(tensors.dense(name, [to, from]), [1, 0]));
+  const matrix = (array: MlxArray): Matrix => {
+    const rows = own(array);
+    return { kind: "dense", rows, columns: own(ops.transpose(rows, [1, 0])) };
+  };
+  const linear = (name: string, from: number, to: number): Linear => ({
+    matrix: matrix(tensors.dense(name, [to, from])),
+    bias: null,
+  });
   // GGUF pairs neighbouring rows of q and k for rotary embedding; pairs half a head apart need no strided access.
-  const rotary = (name: string, count: number): MlxArray => {
+  const rotary = (name: string, count: number): Linear => {
     const rows = tensors.dense(name, [count * headDim, hiddenSize]);
     const pairs = ops.transpose(ops.reshape(rows, [count, headDim / 2, 2, hiddenSize]), [0, 2, 1, 3]);
-    return own(ops.transpose(ops.reshape(pairs, [count * headDim, hiddenSize]), [1, 0]));
+    return { matrix: matrix(ops.reshape(pairs, [count * headDim, hiddenSize])), bias: null };
   };
   const layers = Array.from({ length: config.layers }, (_, index): LayerWeights => {
     const name = (leaf: string): string => `blk.${index}.${leaf}`;
@@ -119,23 +128,38 @@ export const loadLlamaWeights = (runtime: MlxRuntime, ops: MlxOps, path: string,
       down: linear(name("ffn_down"), intermediateSize, hiddenSize),
     };
   });
-  const embedding = own(tensors.dense("token_embd", [vocabularySize, hiddenSize]));
-  const weights = { embedding, head: own(ops.transpose(embedding, [1, 0])), norm: norm("output_norm"), layers };
+  const embedding = matrix(tensors.dense("token_embd", [vocabularySize, hiddenSize]));
+  const weights: LlamaWeights = {
+    embedding,
+    head: { matrix: embedding, bias: null },
+    norm: norm("output_norm"),
+    layers,
+    ropePeriods: null,
+  };
   unfinished.move();
   return weights;
 };
 
-const arraysOf = (weights: LlamaWeights): MlxArray[] => [
-  weights.embedding,
-  weights.head,
-  weights.norm,
-  ...weights.layers.flatMap((layer) => Object.values(layer)),
-];
+const isArray = (part: MlxArray | Linear): part is MlxArray => !("matrix" in part);
 
-export const disposeWeights = (weights: LlamaWeights): void => {
-  for (const array of arraysOf(weights)) array[Symbol.dispose]();
+const partsOf = (weights: LlamaWeights): { readonly matrices: Set<Matrix>; readonly arrays: MlxArray[] } => {
+  const parts = [weights.norm, weights.head, ...weights.layers.flatMap((layer) => Object.values(layer))];
+  const linears = parts.filter((part): part is Linear => !isArray(part));
+  const biases = [...linears.map(({ bias }) => bias), weights.ropePeriods].filter((bias) => bias !== null);
+  return {
+    matrices: new Set([weights.embedding, ...linears.map(({ matrix }) => matrix)]),
+    arrays: [...parts.filter(isArray), ...biases],
+  };
 };
 
-/** Bytes in memory; the head shares the embedding's. */
-export const weightBytes = (weights: LlamaWeights): number =>
-  arraysOf(weights).reduce((sum, array) => (array === weights.head ? sum : sum + array.byteLength), 0);
+export const disposeWeights = (weights: LlamaWeights): void => {
+  const { matrices, arrays } = partsOf(weights);
+  for (const array of [...[...matrices].flatMap(matrixArrays), ...arrays]) array[Symbol.dispose]();
+};
+
+/** Bytes in memory. */
+export const weightBytes = (weights: LlamaWeights): number => {
+  const { matrices, arrays } = partsOf(weights);
+  const sum = (bytes: readonly number[]): number => bytes.reduce((total, one) => total + one, 0);
+  return sum([...matrices].map(matrixBytes)) + sum(arrays.map((array) => array.byteLength));
+};

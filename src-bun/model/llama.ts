@@ -4,6 +4,7 @@ import type { MlxOps } from "../mlx/ops.ts";
 import type { MlxRuntime } from "../mlx/runtime.ts";
 import { Attention } from "./attention.ts";
 import { GatedMlp } from "./gated-mlp.ts";
+import { applyLinear, takeRows } from "./linear.ts";
 import type { LiveKv } from "./live-kv.ts";
 import type { LlamaConfig } from "./llama-config.ts";
 import type { LayerWeights, LlamaWeights } from "./llama-weights.ts";
@@ -21,14 +22,14 @@ export class Llama {
     this.#runtime = runtime;
     this.#ops = ops;
     this.#weights = weights;
-    this.#attention = new Attention(ops, config);
+    this.#attention = new Attention(ops, config, weights.ropePeriods);
     this.#mlp = new GatedMlp(ops);
   }
 
   /** Hidden states [1, n, hidden] of the ids of n tokens. */
   embed(ids: Uint32Array): MlxArray {
     const indices = this.#runtime.arrayFrom(ids, [1, ids.length]);
-    return this.#ops.take(this.#weights.embedding, indices, 0);
+    return takeRows(this.#ops, this.#weights.embedding, indices);
   }
 
   /** One layer over hidden states [1, n, hidden] that follow what `kv` holds; writes their keys and values. */
@@ -51,7 +52,7 @@ export class Llama {
     const n = hidden.shape[1] ?? 0;
     const last = this.#ops.slice(hidden, [0, n - 1, 0], [1, n, hiddenSize]);
     const normed = this.#norm(this.#ops.reshape(last, [1, hiddenSize]), this.#weights.norm);
-    return this.#ops.matmul(normed, this.#weights.head);
+    return applyLinear(this.#ops, normed, this.#weights.head);
   }
 
   #norm(hidden: MlxArray, weight: MlxArray): MlxArray {
