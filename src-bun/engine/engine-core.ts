@@ -8,6 +8,7 @@ import { MlxOps } from "../mlx/ops.ts";
 import { MlxRuntime } from "../mlx/runtime.ts";
 import type { LiveKv } from "../model/live-kv.ts";
 import { LoadedModel } from "../model/loaded-model.ts";
+import { TemplateRenderer } from "../model/template-renderer.ts";
 import { openFilesystem } from "../platform/filesystem.ts";
 import { KvWriter } from "../storage/kv-writer.ts";
 import { SsdCacheStore } from "../storage/ssd-cache.ts";
@@ -34,6 +35,7 @@ export class EngineCore {
   readonly #never = new AbortController().signal;
   readonly #running = new Set<AbortController>();
   readonly #onSsdFault: (message: string | null) => void;
+  readonly #templates: TemplateRenderer;
   #runtime: MlxRuntime | null = null;
   #ssd: Ssd | null = null;
   #bench: Workbench | null = null;
@@ -43,6 +45,7 @@ export class EngineCore {
   /** `onSsdFault` hears why new prompts are not kept on the SSD, and null once they are again. */
   constructor(options: EngineOptions, onSsdFault: (message: string | null) => void = () => undefined) {
     this.#options = options;
+    this.#templates = new TemplateRenderer({ workerSource: options.templateWorker });
     this.#onSsdFault = onSsdFault;
   }
 
@@ -102,7 +105,7 @@ export class EngineCore {
     const runtime = this.#openRuntime();
     const ops = new MlxOps(runtime);
     using unfinished = new DisposableStack();
-    const model = unfinished.use(await LoadedModel.load(runtime, ops, modelPath));
+    const model = unfinished.use(await LoadedModel.load(runtime, ops, modelPath, this.#templates));
     this.#ssd ??= await this.#openSsdOrGoWithout();
     const kv = new LlamaKvBlocks(runtime, ops, model.llama.config);
     using scratch = kv.allocate(1);
@@ -140,6 +143,7 @@ export class EngineCore {
 
   async #close(): Promise<{ readonly droppedJobs: number }> {
     await this.#unload();
+    await this.#templates.close();
     await this.#ssd?.close();
     this.#ssd = null;
     this.#runtime?.[Symbol.dispose]();

@@ -43,12 +43,16 @@ type Answer = { readonly text: string; readonly tokens: readonly number[]; reado
 
 type Timing = { prefillMs: number; firstTokenMs: number | null; lastTokenMs: number };
 
-const encodePrompt = ({ model }: Workbench, request: GenerateRequest): Uint32Array => {
+const encodePrompt = async (
+  { model }: Workbench,
+  request: GenerateRequest,
+  signal: AbortSignal,
+): Promise<Uint32Array> => {
   if (request.model !== null && request.model !== model.id) {
     throw new KeepwarmError("unknown-model", `There is no model "${request.model}" here. Loaded is "${model.id}".`);
   }
   if (request.messages.length === 0) throw new KeepwarmError("bad-request", "The request holds no message to answer.");
-  const prompt = model.template.encode(request.messages);
+  const prompt = await model.template.encode({ messages: request.messages }, signal);
   const { contextTokens } = model.llama.config;
   if (prompt.length >= contextTokens) {
     throw new KeepwarmError(
@@ -67,7 +71,7 @@ export const generate = async (
   signal: AbortSignal,
   arrivedMs: number,
 ): Promise<GenerateResult> => {
-  const prompt = encodePrompt(bench, request);
+  const prompt = await encodePrompt(bench, request, signal);
   const order = { bench, request, prompt, arrivedMs, onProgress, signal };
   const room = Math.min(request.maxTokens ?? ANSWER_ROOM_TOKENS, ANSWER_ROOM_TOKENS);
   const take = await bench.cache.take(prompt, bench.model.namespace, prompt.length + room);

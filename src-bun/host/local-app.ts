@@ -75,9 +75,10 @@ export class LocalApp {
         signal: this.#stop.signal,
       });
       this.state.set({ kind: "loading", modelName: "the starter model" });
-      const [engineWorker, storageWorker] = await Promise.all([
+      const [engineWorker, storageWorker, templateWorker] = await Promise.all([
         bundleWorker(join(sources, "engine/engine-worker.ts")),
         bundleWorker(join(sources, "storage/kv-writer.worker.ts")),
+        bundleWorker(join(sources, "model/template.worker.ts")),
       ]);
       const engine = new Engine(
         engineWorker,
@@ -87,6 +88,7 @@ export class LocalApp {
           cores: availableParallelism(),
           cacheFolder: this.#paths.promptCache,
           storageWorker,
+          templateWorker,
           ramBudgetBytes: RAM_BUDGET_BYTES,
         },
         {

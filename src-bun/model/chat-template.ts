@@ -1,78 +1,108 @@
 // A conversation as the token ids that the model was trained on.
-import { Template } from "@huggingface/jinja";
-import { KeepwarmError, messageOf } from "../base/errors.ts";
-import type { GgufVocabulary } from "./gguf-metadata.ts";
+import { KeepwarmError } from "../base/errors.ts";
+import { defaultTemplate } from "./default-template.ts";
+import type { ModelText } from "./model-text.ts";
+import type { TemplateRenderer } from "./template-renderer.ts";
+import { type MarkSide, readMarks, textsIn, unusedCharacter, withMarks } from "./text-marks.ts";
 import type { ModelTokenizer } from "./tokenizer.ts";
 
 type Message = { readonly role: string; readonly content: string };
 
-const PRIVATE_USE = { first: 0xe000, last: 0xf8ff } as const;
-
-/** A character that occurs in none of the texts: it may mark places in them. */
-const unusedCharacter = (texts: readonly string[]): string => {
-  for (let code = PRIVATE_USE.first; code <= PRIVATE_USE.last; code++) {
-    const character = String.fromCharCode(code);
-    if (!texts.some((text) => text.includes(character))) return character;
-  }
-  throw new KeepwarmError("bad-request", "The messages use every private character, so none is left to mark places.");
+export type Conversation = {
+  readonly messages: readonly Message[];
+  /** OpenAI's tool declarations, as JSON; the template decides what it makes of them. */
+  readonly tools?: readonly unknown[];
 };
 
+/** What a template wrote; special tokens beside a mark came from a message. */
+type Written = { readonly text: string; readonly mark: string | null; readonly side: MarkSide };
+
+const isWellFormed = (conversation: Conversation): boolean =>
+  textsIn(conversation).every((text) => text.isWellFormed());
+
 export class ChatTemplate {
-  readonly #template: Template;
-  readonly #vocabulary: GgufVocabulary;
+  readonly #text: ModelText;
   readonly #tokenizer: ModelTokenizer;
+  readonly #renderer: TemplateRenderer;
 
-  constructor(vocabulary: GgufVocabulary, tokenizer: ModelTokenizer) {
-    this.#vocabulary = vocabulary;
+  constructor(text: ModelText, tokenizer: ModelTokenizer, renderer: TemplateRenderer) {
+    this.#text = text;
     this.#tokenizer = tokenizer;
-    try {
-      this.#template = new Template(vocabulary.chatTemplate);
-    } catch (cause) {
-      throw new KeepwarmError("template-failed", `This model's chat template cannot be read: ${messageOf(cause)}`, {
-        cause,
-      });
-    }
+    this.#renderer = renderer;
   }
 
-  /** Ids of the whole conversation and of the opening of the next answer. Special tokens in a message stay text. */
-  encode(messages: readonly Message[]): Uint32Array {
+  /**
+   * Ids of the whole conversation and of the opening of the next answer. Special tokens in a message stay text.
+   * Rejects with "template-failed", or with "cancelled" once the signal aborts.
+   */
+  async encode(conversation: Conversation, signal: AbortSignal): Promise<Uint32Array> {
+    const ids = this.#encodeWritten(await this.#write(conversation, signal));
+    if (ids.length > 0) return Uint32Array.from(ids);
+    throw new KeepwarmError("template-failed", "This model's template failed: it writes nothing for these messages.");
+  }
+
+  async #write(conversation: Conversation, signal: AbortSignal): Promise<Written> {
+    const plain = await this.#render(conversation, signal);
     const pattern = this.#tokenizer.specialPattern;
-    if (pattern === null) return Uint32Array.from(this.#tokenizer.encodeText(this.#render(messages)));
-    const mark = unusedCharacter(messages.map(({ content }) => content));
-    const hidden: string[] = [];
-    const hide = (text: string): string =>
-      text.replace(pattern, (special) => `${mark}${hidden.push(special) - 1}${mark}`);
-    const marked = this.#render(messages.map(({ role, content }) => ({ role, content: hide(content) })));
-    const show = (text: string): string =>
-      text.replace(new RegExp(`${mark}(\\d+)${mark}`, "gu"), (_, index) => hidden[Number(index)] ?? "");
-    return Uint32Array.from(this.#encodeRendered(marked, pattern, show));
+    const texts = textsIn([conversation.messages, conversation.tools]);
+    if (pattern === null || texts.every((text) => text.search(pattern) < 0)) {
+      return { text: plain, mark: null, side: "before" };
+    }
+    const mark = unusedCharacter([...texts, plain]);
+    const tries: Written[] = [];
+    for (const side of ["before", "after"] as const) {
+      const marked = withMarks(conversation, pattern, mark, side) as Conversation;
+      const written = { text: readMarks(await this.#render(marked, signal), mark), mark, side };
+      if (written.text.replaceAll(mark, "") === plain) return written;
+      tries.push(written);
+    }
+    // The template looked for a passage and missed it for its mark. Safe is worth more here than what it meant.
+    return tries[0] ?? { text: plain, mark, side: "before" };
   }
 
-  #encodeRendered(text: string, pattern: RegExp, show: (text: string) => string): number[] {
+  #encodeWritten({ text, mark, side }: Written): number[] {
+    const pattern = this.#tokenizer.specialPattern;
     const ids: number[] = [];
-    const append = (more: readonly number[]): void => {
-      for (const id of more) ids.push(id);
-    };
     let from = 0;
-    for (const match of text.matchAll(pattern)) {
-      append(this.#tokenizer.encodeText(show(text.slice(from, match.index))));
-      ids.push(this.#tokenizer.specialId(match[0]));
-      from = match.index + match[0].length;
+    let isInside = false;
+    let stripsRight = false;
+    const addText = (to: number, stripsLeft: boolean): void => {
+      let piece = text.slice(from, to);
+      if (mark !== null) piece = piece.replaceAll(mark, "");
+      if (stripsRight) piece = piece.trimStart();
+      if (stripsLeft) piece = piece.trimEnd();
+      for (const id of this.#tokenizer.encodeText(piece, isInside)) ids.push(id);
+    };
+    for (const { 0: content, index } of pattern === null ? [] : text.matchAll(pattern)) {
+      const end = index + content.length;
+      if (mark !== null && text[side === "before" ? index - 1 : end] === mark) continue;
+      const special = this.#tokenizer.special(content);
+      addText(index, special.stripsLeft);
+      ids.push(special.id);
+      from = end;
+      isInside = true;
+      stripsRight = special.stripsRight;
     }
-    append(this.#tokenizer.encodeText(show(text.slice(from))));
+    addText(text.length, false);
     return ids;
   }
 
-  #render(messages: readonly Message[]): string {
-    try {
-      return this.#template.render({
-        messages: messages.map(({ role, content }) => ({ role, content })),
-        add_generation_prompt: true,
-        bos_token: this.#vocabulary.bosToken ?? "",
-        eos_token: this.#vocabulary.eosToken ?? "",
-      });
-    } catch (cause) {
-      throw new KeepwarmError("template-failed", `This model's chat template failed: ${messageOf(cause)}`, { cause });
-    }
+  #render(conversation: Conversation, signal: AbortSignal): Promise<string> {
+    const { messages, tools = [] } = isWellFormed(conversation) ? conversation : wellFormed(conversation);
+    const { template, toolTemplate, namedTokens } = this.#text;
+    const source = (tools.length > 0 ? toolTemplate : null) ?? template ?? defaultTemplate(this.#text);
+    const context = {
+      bos_token: "",
+      eos_token: "",
+      ...namedTokens,
+      messages,
+      tools: tools.length > 0 ? tools : null,
+      add_generation_prompt: true,
+    };
+    return this.#renderer.render(source, context, signal);
   }
 }
+
+/** A lone surrogate has no bytes; the replacement character is what any encoder writes for it. */
+const wellFormed = (conversation: Conversation): Conversation =>
+  JSON.parse(JSON.stringify(conversation, (_, value) => (typeof value === "string" ? value.toWellFormed() : value)));

@@ -3,23 +3,15 @@ import { statSync } from "node:fs";
 import { gguf } from "@huggingface/gguf";
 import { KeepwarmError, messageOf } from "../base/errors.ts";
 import { findTensorFault } from "./gguf-tensors.ts";
+import { ggufText } from "./gguf-text.ts";
+import { readGgufVocabulary } from "./gguf-vocabulary.ts";
 import type { LlamaConfig } from "./llama-config.ts";
+import type { ModelText } from "./model-text.ts";
 import { plainRope } from "./rope.ts";
-
-export type GgufVocabulary = {
-  readonly tokens: readonly string[];
-  readonly tokenTypes: readonly number[];
-  readonly merges: readonly string[];
-  readonly preTokenizer: string;
-  readonly endTokens: readonly number[];
-  readonly bosToken: string | null;
-  readonly eosToken: string | null;
-  readonly chatTemplate: string;
-};
 
 export type GgufModel = {
   readonly config: LlamaConfig;
-  readonly vocabulary: GgufVocabulary;
+  readonly text: ModelText;
 };
 
 type Metadata = Readonly<Record<string, unknown>>;
@@ -58,13 +50,6 @@ class Reader {
     return value;
   }
 
-  optionalId(key: string, size: number): number | null {
-    if (this.#metadata[key] === undefined) return null;
-    const id = Number(this.#metadata[key]);
-    if (!Number.isSafeInteger(id) || id < 0 || id >= size) throw damaged(this.#path, `"${key}" is not a token`);
-    return id;
-  }
-
   list<T extends "string" | "number">(key: string, type: T): readonly (T extends "string" ? string : number)[] {
     const value = this.#metadata[key];
     if (!Array.isArray(value) || value.some((one) => typeof one !== type)) {
@@ -91,22 +76,6 @@ const readConfig = (reader: Reader): LlamaConfig => {
   };
 };
 
-const readVocabulary = (reader: Reader): GgufVocabulary => {
-  const tokens = reader.list("tokenizer.ggml.tokens", "string");
-  const bos = reader.optionalId("tokenizer.ggml.bos_token_id", tokens.length);
-  const eos = reader.optionalId("tokenizer.ggml.eos_token_id", tokens.length);
-  return {
-    tokens,
-    tokenTypes: reader.list("tokenizer.ggml.token_type", "number"),
-    merges: reader.list("tokenizer.ggml.merges", "string"),
-    preTokenizer: reader.text("tokenizer.ggml.pre"),
-    endTokens: eos === null ? [] : [eos],
-    bosToken: bos === null ? null : (tokens[bos] ?? null),
-    eosToken: eos === null ? null : (tokens[eos] ?? null),
-    chatTemplate: reader.text("tokenizer.chat_template"),
-  };
-};
-
 /** Throws "damaged-file" for what is no whole GGUF, "unsupported-model" for another architecture or tokenizer. */
 export const readGgufModel = async (path: string): Promise<GgufModel> => {
   const header = await gguf(path, { allowLocalFile: true }).catch((cause: unknown) => {
@@ -121,9 +90,5 @@ export const readGgufModel = async (path: string): Promise<GgufModel> => {
   if (architecture !== "llama") {
     throw unsupported(path, `it holds a "${architecture}" model, and "llama" is what runs so far`);
   }
-  const tokenizer = reader.text("tokenizer.ggml.model");
-  if (tokenizer !== "gpt2") {
-    throw unsupported(path, `it has a "${tokenizer}" tokenizer, and "gpt2" is what is read so far`);
-  }
-  return { config: readConfig(reader), vocabulary: readVocabulary(reader) };
+  return { config: readConfig(reader), text: ggufText(readGgufVocabulary(metadata, path)) };
 };

@@ -7,6 +7,7 @@ import { readGgufModel } from "./gguf-metadata.ts";
 import { Llama } from "./llama.ts";
 import { disposeWeights, type LlamaWeights, loadLlamaWeights, weightBytes } from "./llama-weights.ts";
 import { namespaceOf } from "./namespace.ts";
+import type { TemplateRenderer } from "./template-renderer.ts";
 import { ModelTokenizer } from "./tokenizer.ts";
 
 /** The file's name without its quantisation; the name inside many files is that of a training run. */
@@ -40,11 +41,11 @@ export class LoadedModel implements Disposable {
     this.#weights = parts.weights;
   }
 
-  static async load(runtime: MlxRuntime, ops: MlxOps, path: string): Promise<LoadedModel> {
-    const { config, vocabulary } = await readGgufModel(path);
+  static async load(runtime: MlxRuntime, ops: MlxOps, path: string, renderer: TemplateRenderer): Promise<LoadedModel> {
+    const { config, text } = await readGgufModel(path);
     const namespace = await namespaceOf(path, "float32");
-    const tokenizer = new ModelTokenizer(vocabulary);
-    const template = new ChatTemplate(vocabulary, tokenizer);
+    const tokenizer = new ModelTokenizer(text);
+    const template = new ChatTemplate(text, tokenizer, renderer);
     const weights = loadLlamaWeights(runtime, ops, path, config);
     const llama = new Llama(runtime, ops, config, weights);
     return new LoadedModel({ path, namespace, llama, tokenizer, template, weights });

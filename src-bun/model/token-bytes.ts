@@ -1,3 +1,5 @@
+import type { TokenStyle } from "./tokenizer-description.ts";
+
 // Byte-level BPE writes each byte as a printable character (Radford et al. 2019): printable Latin-1 stands for itself,
 // the other bytes, in order, for the characters from U+0100 on.
 const isPrintable = (byte: number): boolean =>
@@ -14,8 +16,7 @@ const buildTable = (): ReadonlyMap<string, number> => {
 
 const byteOf = buildTable();
 
-/** The bytes of a vocabulary entry. Characters outside the table stand for their own UTF-8. */
-export const tokenBytes = (token: string): Uint8Array => {
+const byteLevel = (token: string): Uint8Array => {
   const bytes: number[] = [];
   for (const character of token) {
     const byte = byteOf.get(character);
@@ -24,3 +25,15 @@ export const tokenBytes = (token: string): Uint8Array => {
   }
   return Uint8Array.from(bytes);
 };
+
+/** SentencePiece writes a byte that no piece covers as "<0x0A>", and blanks as "▁". */
+const sentencePiece = (token: string): Uint8Array => {
+  const byte = /^<0x([0-9A-F]{2})>$/.exec(token)?.[1];
+  return byte === undefined
+    ? new TextEncoder().encode(token.replaceAll("▁", " "))
+    : Uint8Array.of(Number.parseInt(byte, 16));
+};
+
+/** The bytes of a vocabulary entry. Byte-level: characters outside the table stand for their own UTF-8. */
+export const tokenBytes = (token: string, style: TokenStyle): Uint8Array =>
+  style === "byte-level" ? byteLevel(token) : sentencePiece(token);

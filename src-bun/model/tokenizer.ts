@@ -1,99 +1,81 @@
 // Text to token ids and back, byte for byte as the model was trained.
 import { Tokenizer } from "@huggingface/tokenizers";
-import { KeepwarmError } from "../base/errors.ts";
-import type { GgufVocabulary } from "./gguf-metadata.ts";
 import { tokenBytes } from "./token-bytes.ts";
+import type { AddedToken, TokenizerDescription } from "./tokenizer-description.ts";
 
-/** GGUF's token types (gguf specification, "tokenizer.ggml.token_type"). */
-const CONTROL = 3;
-const USER_DEFINED = 4;
-
-// The library's "Digits" splits ASCII digits only, the reference every Unicode number: this pattern does that.
-const preTokenizers: Readonly<Record<string, object>> = {
-  smollm: {
-    type: "Sequence",
-    pretokenizers: [
-      { type: "Split", pattern: { Regex: "\\p{N}" }, behavior: "Isolated", invert: false },
-      { type: "ByteLevel", add_prefix_space: false, trim_offsets: true, use_regex: true },
-    ],
-  },
-};
-
-type AddedToken = { readonly id: number; readonly content: string; readonly special: boolean };
-
-const addedTokens = (vocabulary: GgufVocabulary): AddedToken[] =>
-  vocabulary.tokens.flatMap((content, id) => {
-    const type = vocabulary.tokenTypes[id];
-    return type === CONTROL || type === USER_DEFINED ? [{ id, content, special: type === CONTROL }] : [];
-  });
-
-const build = (vocabulary: GgufVocabulary): Tokenizer => {
-  const preTokenizer = preTokenizers[vocabulary.preTokenizer];
-  if (preTokenizer === undefined) {
-    throw new KeepwarmError(
-      "unsupported-model",
-      `The model's pre-tokenizer "${vocabulary.preTokenizer}" is not one that Keepwarm knows.`,
-    );
-  }
-  return new Tokenizer(
-    {
-      version: "1.0",
-      normalizer: null,
-      pre_tokenizer: preTokenizer,
-      post_processor: null,
-      decoder: { type: "ByteLevel", add_prefix_space: true, trim_offsets: true, use_regex: true },
-      added_tokens: [],
-      model: {
-        type: "BPE",
-        vocab: Object.fromEntries(vocabulary.tokens.map((token, id) => [token, id])),
-        merges: vocabulary.merges,
-      },
-    },
-    { clean_up_tokenization_spaces: false },
-  );
-};
+const open = (library: object): Tokenizer => new Tokenizer(library, { clean_up_tokenization_spaces: false });
 
 const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
-export class ModelTokenizer {
-  readonly endTokens: ReadonlySet<number>;
-  /** Finds special tokens in text that a template produced; longest first, null where the model has none. */
-  readonly specialPattern: RegExp | null;
-  readonly #tokenizer: Tokenizer;
-  readonly #vocabulary: GgufVocabulary;
-  readonly #specialIds: ReadonlyMap<string, number>;
-  readonly #controlIds: ReadonlySet<number>;
+/** Longest first, as the reference finds them; the first characters let most places be passed at once. */
+const findAll = (marks: readonly AddedToken[]): RegExp | null => {
+  if (marks.length === 0) return null;
+  const longestFirst = marks.map(({ content }) => content).sort((a, b) => b.length - a.length);
+  const firsts = new Set(longestFirst.map((content) => escaped(String.fromCodePoint(content.codePointAt(0) ?? 0))));
+  return new RegExp(`(?=${[...firsts].join("|")})(?:${longestFirst.map(escaped).join("|")})`, "gu");
+};
 
-  constructor(vocabulary: GgufVocabulary) {
-    const added = addedTokens(vocabulary);
-    this.#vocabulary = vocabulary;
-    this.#tokenizer = build(vocabulary);
-    this.#specialIds = new Map(added.map(({ content, id }) => [content, id]));
-    this.#controlIds = new Set(added.filter(({ special }) => special).map(({ id }) => id));
-    this.endTokens = new Set(vocabulary.endTokens);
-    const longestFirst = added.map(({ content }) => content).sort((a, b) => b.length - a.length);
-    this.specialPattern = longestFirst.length === 0 ? null : new RegExp(longestFirst.map(escaped).join("|"), "gu");
+export class ModelTokenizer {
+  /** Finds special tokens in text that a template wrote; null where the model has none. */
+  readonly specialPattern: RegExp | null;
+  readonly endTokens: ReadonlySet<number>;
+  readonly #description: TokenizerDescription;
+  readonly #outside: Tokenizer;
+  readonly #inside: Tokenizer;
+  readonly #marks: ReadonlyMap<string, AddedToken>;
+  readonly #markIds: ReadonlyMap<number, AddedToken>;
+
+  constructor({
+    tokenizer: description,
+    endTokens,
+  }: {
+    readonly tokenizer: TokenizerDescription;
+    readonly endTokens: readonly number[];
+  }) {
+    this.#description = description;
+    this.#outside = open(description.library);
+    this.#inside = description.libraryInside === null ? this.#outside : open(description.libraryInside);
+    this.#marks = new Map(description.marks.map((mark) => [mark.content, mark]));
+    this.#markIds = new Map(description.marks.map((mark) => [mark.id, mark]));
+    this.specialPattern = findAll(description.marks);
+    this.endTokens = new Set(endTokens);
+  }
+
+  /** Whether the first blank of an answer is the tokenizer's and no text. */
+  get stripsFirstBlank(): boolean {
+    return this.#description.stripsFirstBlank;
+  }
+
+  /** The special token written out so, such as "<|im_end|>". */
+  special(content: string): AddedToken {
+    const mark = this.#marks.get(content);
+    if (mark === undefined) throw new RangeError(`"${content}" is no special token of this model`);
+    return mark;
   }
 
   /** The id of a special token written out, such as "<|im_end|>". */
-  specialId(token: string): number {
-    const id = this.#specialIds.get(token);
-    if (id === undefined) throw new RangeError(`"${token}" is no special token of this model`);
-    return id;
+  specialId(content: string): number {
+    return this.special(content).id;
   }
 
-  /** Ids of text in which special-looking passages are ordinary text. */
-  encodeText(text: string): number[] {
+  hasSpecial(content: string): boolean {
+    return this.#marks.has(content);
+  }
+
+  /** Ids of text in which special-looking passages are ordinary text. `isInside`: a special token stands before it. */
+  encodeText(text: string, isInside = false): number[] {
     if (text === "") return [];
     // A lone surrogate has no bytes; the replacement character is what any encoder writes for it.
-    return this.#tokenizer.encode(text.toWellFormed(), { add_special_tokens: false }).ids;
+    const { ids } = (isInside ? this.#inside : this.#outside).encode(text.toWellFormed(), {
+      add_special_tokens: false,
+    });
+    return ids;
   }
 
-  /** The bytes a token stands for; null for a control token, which is no text. */
+  /** The bytes a token stands for, none for an id without an entry; null for a control token, which is no text. */
   bytesOf(id: number): Uint8Array | null {
-    if (this.#controlIds.has(id)) return null;
-    const token = this.#vocabulary.tokens[id];
-    if (token === undefined) throw new RangeError(`token ${id} is beyond the vocabulary`);
-    return this.#specialIds.has(token) ? new TextEncoder().encode(token) : tokenBytes(token);
+    const mark = this.#markIds.get(id);
+    if (mark !== undefined) return mark.isControl ? null : new TextEncoder().encode(mark.content);
+    return tokenBytes(this.#description.tokens[id] ?? "", this.#description.style);
   }
 }

@@ -14,11 +14,13 @@ const sources = join(import.meta.dir, "../../src-bun");
 
 const startEngine = async (cacheFolder: string): Promise<{ engine: Engine; model: string }> => {
   const setup = await testSetup();
-  const [engineWorker, storageWorker] = await Promise.all([
+  const [engineWorker, storageWorker, templateWorker] = await Promise.all([
     bundleWorker(join(sources, "engine/engine-worker.ts")),
     bundleWorker(join(sources, "storage/kv-writer.worker.ts")),
+    bundleWorker(join(sources, "model/template.worker.ts")),
   ]);
-  const options = { ...setup, cores: availableParallelism(), cacheFolder, storageWorker, ramBudgetBytes: 2 ** 31 };
+  const workers = { storageWorker, templateWorker };
+  const options = { ...setup, ...workers, cores: availableParallelism(), cacheFolder, ramBudgetBytes: 2 ** 31 };
   const engine = new Engine(engineWorker, options, {
     onExit: (error) => {
       throw error;
@@ -34,8 +36,7 @@ const request = (run: number): GenerateRequest => ({
   messages: [{ role: "user", content: `Run ${run}. ${"The quick brown fox jumps over the lazy dog. ".repeat(406)}` }],
   model: null,
   maxTokens: 1,
-  temperature: 0,
-  seed: 0,
+  sampling: { temperature: 0 },
 });
 
 /** Probes until `done`: lateness of a timer on this thread, and the round trip of a status message. */

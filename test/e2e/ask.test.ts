@@ -6,6 +6,7 @@ import { readGgufModel } from "../../src-bun/model/gguf-metadata.ts";
 import { ModelTokenizer } from "../../src-bun/model/tokenizer.ts";
 import { acquireFileLock } from "../../src-bun/platform/file-lock.ts";
 import { TemporaryFolder } from "../support/temporary-folder.ts";
+import { templateRenderer } from "../support/template-worker.ts";
 import { testSetup } from "../support/test-setup.ts";
 import { type AskAnswer, askJson, runKeepwarm } from "./ask-keepwarm.ts";
 import { KeepwarmProcess } from "./keepwarm-process.ts";
@@ -18,19 +19,24 @@ let folder: TemporaryFolder;
 let home: string;
 
 beforeAll(async () => {
-  const { vocabulary } = await readGgufModel((await testSetup()).starterModel);
-  template = new ChatTemplate(vocabulary, new ModelTokenizer(vocabulary));
+  const { text } = await readGgufModel((await testSetup()).starterModel);
+  template = new ChatTemplate(text, new ModelTokenizer(text), await templateRenderer());
   folder = new TemporaryFolder();
   home = folder.path;
 });
 
 afterAll(() => folder[Symbol.dispose]());
 
-const idsOf = (system: string, question: string): Uint32Array =>
-  template.encode([
-    { role: "system", content: system },
-    { role: "user", content: question },
-  ]);
+const idsOf = (system: string, question: string): Promise<Uint32Array> =>
+  template.encode(
+    {
+      messages: [
+        { role: "system", content: system },
+        { role: "user", content: question },
+      ],
+    },
+    new AbortController().signal,
+  );
 
 test("ask answers as one JSON object with the documented figures", async () => {
   const { code, out, err } = await runKeepwarm(["ask", "--temperature", "0", "--json", CAPITAL], { home });
@@ -71,15 +77,15 @@ describe("processes one after the other, with the same system prompt of about 1,
     first = await askJson([...options, firstQuestion], { home });
   });
 
-  test("the first computes all of it", () => {
-    const ids = idsOf(system, firstQuestion);
+  test("the first computes all of it", async () => {
+    const ids = await idsOf(system, firstQuestion);
     expect(ids.length).toBeGreaterThan(1450);
     expect(first.promptTokens).toBe(ids.length);
     expect(first.cachedTokens.ram).toBe(0);
   });
 
   test("another question finds the whole common prefix on the SSD", async () => {
-    const common = commonPrefix(idsOf(system, firstQuestion), idsOf(system, otherQuestion));
+    const common = commonPrefix(await idsOf(system, firstQuestion), await idsOf(system, otherQuestion));
     const answer = await askJson([...options, otherQuestion], { home });
     expect(answer.cachedTokens).toEqual({ ram: 0, ssd: common });
     expect(common).toBeGreaterThan(1400);

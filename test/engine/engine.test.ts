@@ -7,6 +7,7 @@ import type { GenerateRequest } from "../../src-bun/contract/engine.ts";
 import { Engine } from "../../src-bun/engine/engine.ts";
 import { bundleWorker } from "../../src-bun/setup/bundle-workers.ts";
 import { TemporaryFolder } from "../support/temporary-folder.ts";
+import { templateWorker } from "../support/template-worker.ts";
 import { testSetup } from "../support/test-setup.ts";
 
 const sources = join(import.meta.dir, "../../src-bun");
@@ -33,6 +34,7 @@ const start = async (source?: string, cacheFolder: string | null = null): Promis
     cores: availableParallelism(),
     cacheFolder,
     storageWorker: "",
+    templateWorker: await templateWorker(),
     ramBudgetBytes: 2 ** 28,
   };
   return new Engine(engineWorker, options, {

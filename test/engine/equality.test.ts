@@ -37,11 +37,11 @@ const openStore = async (folder: string) => {
   return { store, close };
 };
 
-const promptOf = (tokens: number): Uint32Array => {
+const promptOf = async (tokens: number): Promise<Uint32Array> => {
   const text = Array.from({ length: tokens }, (_, index) => `Item ${index} costs ${(index * 37) % 101} coins.`).join(
     " ",
   );
-  return starter.model.template.encode([{ role: "user", content: text }]).slice(0, tokens);
+  return (await starter.encodeChat([{ role: "user", content: text }])).slice(0, tokens);
 };
 
 const largestDifference = (a: readonly Float32Array[], b: readonly Float32Array[]): number => {
@@ -60,7 +60,7 @@ const answer = (prompt: Uint32Array, kv: LiveKv) =>
 
 test("R15 from RAM and from the SSD after a restart, logits over 100 steps are identical", async () => {
   using folder = new TemporaryFolder();
-  const prompt = promptOf(CACHED_TOKENS + NEW_TOKENS);
+  const prompt = await promptOf(CACHED_TOKENS + NEW_TOKENS);
   const shared = prompt.slice(0, CACHED_TOKENS);
   const { namespace } = starter.model;
 
@@ -109,7 +109,7 @@ const marginOf = (logits: Float32Array): number => {
 };
 
 test("R16 warm and cold choose the same tokens, but where the two best logits are closer than rounding", async () => {
-  const prompt = promptOf(CACHED_TOKENS + NEW_TOKENS);
+  const prompt = await promptOf(CACHED_TOKENS + NEW_TOKENS);
   const { namespace } = starter.model;
   using cold = starter.kv.allocate(prompt.length + STEPS);
   const fromCold = answer(prompt, cold);

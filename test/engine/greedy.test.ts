@@ -12,8 +12,8 @@ beforeAll(async () => {
 afterAll(() => starter[Symbol.dispose]());
 
 for (const [index, prompt] of golden.prompts.entries()) {
-  test(`64 greedy tokens equal mlx-lm's on prompt ${index + 1} of ${prompt.promptIds.length} tokens`, () => {
-    const ids = starter.model.template.encode(prompt.messages as ChatMessage[]);
+  test(`64 greedy tokens equal mlx-lm's on prompt ${index + 1} of ${prompt.promptIds.length} tokens`, async () => {
+    const ids = await starter.encodeChat(prompt.messages as ChatMessage[]);
     expect([...ids]).toEqual(prompt.promptIds);
     using kv = starter.kv.allocate(ids.length + 64);
     const { ids: chosen } = starter.greedy(starter.prefill(ids, kv), kv, 64);

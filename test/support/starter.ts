@@ -2,6 +2,7 @@
 import { availableParallelism } from "node:os";
 import type { ColdTier } from "../../src-bun/cache/cold-tier.ts";
 import { PromptCache } from "../../src-bun/cache/prompt-cache.ts";
+import type { ChatMessage } from "../../src-bun/contract/engine.ts";
 import { Forward, type PieceShape } from "../../src-bun/engine/forward.ts";
 import { type KvBlock, LlamaKvBlocks } from "../../src-bun/engine/kv-blocks.ts";
 import type { MlxArray } from "../../src-bun/mlx/array.ts";
@@ -10,6 +11,7 @@ import { MlxOps } from "../../src-bun/mlx/ops.ts";
 import { MlxRuntime } from "../../src-bun/mlx/runtime.ts";
 import type { LiveKv } from "../../src-bun/model/live-kv.ts";
 import { LoadedModel } from "../../src-bun/model/loaded-model.ts";
+import { templateRenderer } from "./template-worker.ts";
 import { testSetup } from "./test-setup.ts";
 
 const SHAPE: PieceShape = { spanTokens: 256, layersPerPiece: 30 };
@@ -34,7 +36,16 @@ export class Starter implements Disposable {
     const runtime = new MlxRuntime(setup.mlxLibrary);
     if (setup.blasLibrary !== null) setBlasThreads(setup.blasLibrary, blasThreads(availableParallelism()));
     const ops = new MlxOps(runtime);
-    return new Starter(runtime, ops, await LoadedModel.load(runtime, ops, setup.starterModel));
+    return new Starter(
+      runtime,
+      ops,
+      await LoadedModel.load(runtime, ops, setup.starterModel, await templateRenderer()),
+    );
+  }
+
+  /** Ids of a chat and of the opening of its next answer. */
+  encodeChat(messages: readonly ChatMessage[]): Promise<Uint32Array> {
+    return this.model.template.encode({ messages }, new AbortController().signal);
   }
 
   promptCache(cold: ColdTier | null = null): PromptCache<LiveKv, KvBlock> {
