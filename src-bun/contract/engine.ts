@@ -1,5 +1,7 @@
 // What the main thread and the engine worker say to each other. Everything here survives a structured clone and JSON.
 
+import type { Sampling } from "./sampling.ts";
+
 export type WireError = { readonly code: string; readonly message: string };
 
 export type ChatMessage = { readonly role: "system" | "user" | "assistant"; readonly content: string };
@@ -10,11 +12,24 @@ export type GenerateRequest = {
   readonly model: string | null;
   /** Null: until the end of the turn or of the context. */
   readonly maxTokens: number | null;
-  /** 0 is greedy. */
-  readonly temperature: number;
-  /** The same seed gives the same text; null draws one. */
-  readonly seed: number | null;
+  /** What is absent is as in `defaultSampling`. */
+  readonly sampling: Partial<Sampling>;
+  /** The answer ends before the first of these that it would hold. None is empty. */
+  readonly stop?: readonly string[];
+  /** So many likely alternatives are told for each token, with its own log-probability; absent: none of it. */
+  readonly topLogprobs?: number;
 };
+
+/** The natural logarithm of a token's probability as the model itself gave it, before anything of `Sampling`. */
+export type TokenLogprob = {
+  readonly token: string;
+  /** Of the token, which may be a part of a character; null for a control token, which is no text. */
+  readonly bytes: readonly number[] | null;
+  readonly logprob: number;
+};
+
+/** `top` holds the likeliest tokens, likeliest first, whether or not the chosen one is among them. */
+export type ChosenLogprob = TokenLogprob & { readonly top: readonly TokenLogprob[] };
 
 export type CachedTokens = { readonly ram: number; readonly ssd: number };
 
@@ -39,6 +54,8 @@ export type GenerateResult = {
   readonly prefillTokensPerSecond: number | null;
   readonly decodeTokensPerSecond: number | null;
   readonly finishReason: FinishReason;
+  /** Of each token that has a part in the text; absent unless asked for. */
+  readonly logprobs?: readonly ChosenLogprob[];
 };
 
 export type GenerateProgress =
@@ -48,7 +65,8 @@ export type GenerateProgress =
       readonly totalTokens: number;
       readonly cachedTokens: CachedTokens;
     }
-  | { readonly kind: "text"; readonly text: string };
+  /** `logprobs` are of the tokens that this text completes; absent unless asked for. */
+  | { readonly kind: "text"; readonly text: string; readonly logprobs?: readonly ChosenLogprob[] };
 
 export type ModelInfo = {
   readonly id: string;

@@ -2,13 +2,19 @@
 import { KeepwarmError } from "../base/errors.ts";
 import type { PromptCache, Take } from "../cache/prompt-cache.ts";
 import type { WriteBehind } from "../cache/write-behind.ts";
-import type { FinishReason, GenerateProgress, GenerateRequest, GenerateResult } from "../contract/engine.ts";
+import type {
+  ChosenLogprob,
+  FinishReason,
+  GenerateProgress,
+  GenerateRequest,
+  GenerateResult,
+} from "../contract/engine.ts";
 import type { MlxArray } from "../mlx/array.ts";
 import type { MlxOps } from "../mlx/ops.ts";
 import type { MlxRuntime } from "../mlx/runtime.ts";
 import type { LiveKv } from "../model/live-kv.ts";
 import type { LoadedModel } from "../model/loaded-model.ts";
-import { TextStream } from "../model/text-stream.ts";
+import { AnswerText } from "./answer-text.ts";
 import { Forward, type PieceShape } from "./forward.ts";
 import type { KvBlock } from "./kv-blocks.ts";
 import { Sampler } from "./sampler.ts";
@@ -39,20 +45,33 @@ type Order = {
   readonly signal: AbortSignal;
 };
 
-type Answer = { readonly text: string; readonly tokens: readonly number[]; readonly finishReason: FinishReason };
+type Answer = {
+  readonly text: string;
+  readonly tokens: readonly number[];
+  readonly finishReason: FinishReason;
+  readonly logprobs: readonly ChosenLogprob[] | undefined;
+};
 
 type Timing = { prefillMs: number; firstTokenMs: number | null; lastTokenMs: number };
 
-const encodePrompt = async (
-  { model }: Workbench,
-  request: GenerateRequest,
-  signal: AbortSignal,
-): Promise<Uint32Array> => {
+const checkBias = ({ model }: Workbench, { sampling }: GenerateRequest): void => {
+  const { vocabularySize } = model.llama.config;
+  const unknown = sampling.logitBias?.find(([id]) => id >= vocabularySize);
+  if (unknown === undefined) return;
+  throw new KeepwarmError(
+    "bad-request",
+    `The logit bias names token ${unknown[0]}, but the tokens of ${model.name} end with ${vocabularySize - 1}.`,
+  );
+};
+
+const encodePrompt = (bench: Workbench, request: GenerateRequest): Uint32Array => {
+  const { model } = bench;
   if (request.model !== null && request.model !== model.id) {
     throw new KeepwarmError("unknown-model", `There is no model "${request.model}" here. Loaded is "${model.id}".`);
   }
   if (request.messages.length === 0) throw new KeepwarmError("bad-request", "The request holds no message to answer.");
-  const prompt = await model.template.encode({ messages: request.messages }, signal);
+  checkBias(bench, request);
+  const prompt = model.template.encode(request.messages);
   const { contextTokens } = model.llama.config;
   if (prompt.length >= contextTokens) {
     throw new KeepwarmError(
@@ -71,7 +90,7 @@ export const generate = async (
   signal: AbortSignal,
   arrivedMs: number,
 ): Promise<GenerateResult> => {
-  const prompt = await encodePrompt(bench, request, signal);
+  const prompt = encodePrompt(bench, request);
   const order = { bench, request, prompt, arrivedMs, onProgress, signal };
   const room = Math.min(request.maxTokens ?? ANSWER_ROOM_TOKENS, ANSWER_ROOM_TOKENS);
   const take = await bench.cache.take(prompt, bench.model.namespace, prompt.length + room);
@@ -88,11 +107,11 @@ export const generate = async (
 };
 
 const compute = async (order: Order, take: Take<LiveKv>, timing: Timing): Promise<Answer> => {
-  const { bench, request } = order;
-  const seed = request.seed ?? bench.randomSeed();
-  const sampler = new Sampler(bench.runtime, bench.ops, { temperature: request.temperature, seed });
+  const { bench, prompt, request } = order;
+  const seed = request.sampling.seed ?? bench.randomSeed();
+  const sampler = new Sampler(bench.runtime, bench.ops, { ...request.sampling, seed }, prompt);
   const logits = await prefill(order, take, timing);
-  if (logits === null) return { text: "", tokens: [], finishReason: "cancelled" };
+  if (logits === null) return { text: "", tokens: [], finishReason: "cancelled", logprobs: undefined };
   return decode(order, take.kv, logits, sampler, timing);
 };
 
@@ -132,17 +151,16 @@ const decode = async (
   const { bench, request, signal, onProgress } = order;
   const { llama, tokenizer } = bench.model;
   const forward = new Forward(bench.runtime, llama);
-  const stream = new TextStream(tokenizer);
+  const { stop = [], topLogprobs = null } = request;
+  const answer = new AnswerText({ tokenizer, stop, topLogprobs, onProgress });
   const tokens: number[] = [];
-  let text = "";
-  const say = (more: string): void => {
-    text += more;
-    if (more !== "") onProgress({ kind: "text", text: more });
-  };
-  const finish = (finishReason: FinishReason): Answer => {
-    say(stream.end());
-    return { text, tokens, finishReason };
-  };
+  const close = (finishReason: FinishReason): Answer => ({
+    text: answer.text,
+    tokens,
+    finishReason,
+    logprobs: answer.logprobs,
+  });
+  const finish = (finishReason: FinishReason): Answer => close(answer.end() ? "stop" : finishReason);
   let current = logits;
   try {
     for (;;) {
@@ -151,7 +169,7 @@ const decode = async (
       timing.lastTokenMs = bench.now();
       timing.firstTokenMs ??= timing.lastTokenMs;
       tokens.push(id);
-      say(stream.push(id));
+      if (answer.push(id, () => sampler.read(current))) return close("stop");
       if (tokens.length >= (request.maxTokens ?? Number.POSITIVE_INFINITY)) return finish("length");
       if (kv.length + 1 >= llama.config.contextTokens) return finish("length");
       await bench.turn();
@@ -197,5 +215,6 @@ const describe = (order: Order, take: Take<LiveKv>, answer: Answer, timing: Timi
     decodeTokensPerSecond:
       firstTokenMs === null ? null : perSecond(answer.tokens.length - 1, lastTokenMs - firstTokenMs),
     finishReason: answer.finishReason,
+    ...(answer.logprobs === undefined ? {} : { logprobs: answer.logprobs }),
   };
 };

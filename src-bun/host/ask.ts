@@ -19,8 +19,7 @@ export const askRequest = (options: AskOptions): GenerateRequest => {
     messages: [...system, { role: "user", content: options.text }],
     model: null,
     maxTokens: options.maxTokens,
-    temperature: options.temperature,
-    seed: options.seed,
+    sampling: { temperature: options.temperature, seed: options.seed },
   };
 };
 

@@ -2,8 +2,9 @@
 import * as v from "valibot";
 import { KeepwarmError } from "../base/errors.ts";
 import type { GenerateRequest } from "../contract/engine.ts";
-import { maxTokensField, modelField, seedField, temperatureField } from "./generate-fields.ts";
+import { maxTokensField, modelField, stopList, stopString, topLogprobsField } from "./generate-fields.ts";
 import { parseJson, parseOutside } from "./parse-outside.ts";
+import { samplingEntries, samplingOf } from "./sampling-fields.ts";
 import { refuseUnsupported } from "./unsupported.ts";
 
 export type ChatCompletion = {
@@ -45,6 +46,11 @@ const messageSchema = v.pipe(
 
 const flag = v.nullish(v.boolean("must be true or false"), false);
 
+const stopOne = v.pipe(
+  stopString,
+  v.transform((text) => [text]),
+);
+
 const chatSchema = v.object({
   model: modelField,
   messages: v.pipe(
@@ -53,11 +59,24 @@ const chatSchema = v.object({
   ),
   max_tokens: maxTokensField,
   max_completion_tokens: maxTokensField,
-  temperature: v.nullish(temperatureField, 1),
-  seed: seedField,
+  ...samplingEntries,
+  stop: v.nullish(v.lazy((input) => (Array.isArray(input) ? stopList : stopOne))),
+  logprobs: flag,
+  top_logprobs: v.nullish(topLogprobsField, 0),
   stream: flag,
   stream_options: v.nullish(v.looseObject({ include_usage: flag }, "must be an object")),
 });
+
+type ChatFields = v.InferOutput<typeof chatSchema>;
+
+const toldOf = (chat: ChatFields): Pick<GenerateRequest, "stop" | "topLogprobs"> => {
+  if (chat.top_logprobs > 0 && !chat.logprobs)
+    throw new KeepwarmError("bad-request", '"top_logprobs" needs "logprobs": true.');
+  return {
+    ...(chat.stop == null || chat.stop.length === 0 ? {} : { stop: chat.stop }),
+    ...(chat.logprobs ? { topLogprobs: chat.top_logprobs } : {}),
+  };
+};
 
 /** Throws a "bad-request" that names the field. */
 export const parseChatRequest = (body: string): ChatCompletion => {
@@ -71,8 +90,8 @@ export const parseChatRequest = (body: string): ChatCompletion => {
       messages: chat.messages,
       model: chat.model,
       maxTokens: chat.max_completion_tokens ?? chat.max_tokens,
-      temperature: chat.temperature,
-      seed: chat.seed,
+      sampling: samplingOf(chat),
+      ...toldOf(chat),
     },
     stream: chat.stream,
     includeUsage: chat.stream_options?.include_usage ?? false,

@@ -1,5 +1,5 @@
 // The objects of OpenAI's chat dialect, as its clients read them.
-import type { GenerateResult } from "../contract/engine.ts";
+import type { ChosenLogprob, GenerateResult, TokenLogprob } from "../contract/engine.ts";
 
 /** What all objects of one answer share. */
 export type ChatIdentity = { readonly id: string; readonly created: number; readonly model: string };
@@ -12,6 +12,13 @@ const usageOf = (result: GenerateResult) => ({
   prompt_tokens_details: { cached_tokens: result.cachedTokens.ram + result.cachedTokens.ssd },
 });
 
+const tokenOf = ({ token, logprob, bytes }: TokenLogprob) => ({ token, logprob, bytes });
+
+const logprobsOf = (logprobs: readonly ChosenLogprob[] | undefined) =>
+  logprobs === undefined
+    ? null
+    : { content: logprobs.map((one) => ({ ...tokenOf(one), top_logprobs: one.top.map(tokenOf) })), refusal: null };
+
 export const completion = (identity: ChatIdentity, result: GenerateResult) => ({
   id: identity.id,
   object: "chat.completion",
@@ -21,7 +28,7 @@ export const completion = (identity: ChatIdentity, result: GenerateResult) => ({
     {
       index: 0,
       message: { role: "assistant", content: result.text, refusal: null },
-      logprobs: null,
+      logprobs: logprobsOf(result.logprobs),
       finish_reason: result.finishReason,
     },
   ],
@@ -41,11 +48,11 @@ export const chunkMaker = ({ id, created, model }: ChatIdentity, includeUsage: b
       choices,
       ...(includeUsage ? { usage } : {}),
     });
-  const delta = (delta: Delta, finishReason: string | null): string =>
-    chunk([{ index: 0, delta, logprobs: null, finish_reason: finishReason }], null);
+  const delta = (delta: Delta, finishReason: string | null, logprobs?: readonly ChosenLogprob[]): string =>
+    chunk([{ index: 0, delta, logprobs: logprobsOf(logprobs), finish_reason: finishReason }], null);
   return {
     first: () => delta({ role: "assistant", content: "" }, null),
-    text: (text: string) => delta({ content: text }, null),
+    text: (text: string, logprobs?: readonly ChosenLogprob[]) => delta({ content: text }, null, logprobs),
     last: (result: GenerateResult) => delta({}, result.finishReason),
     usage: (result: GenerateResult) => chunk([], usageOf(result)),
   };

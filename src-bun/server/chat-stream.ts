@@ -48,7 +48,7 @@ export const streamChat = async (run: ChatRun): Promise<Response> => {
   }, run.keepAliveMs);
   const onProgress = (progress: GenerateProgress): void => {
     last = progress;
-    if (progress.kind === "text") stream.send(chunks.text(progress.text));
+    if (progress.kind === "text") stream.send(chunks.text(progress.text, progress.logprobs));
     begin();
   };
 

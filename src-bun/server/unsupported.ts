@@ -8,32 +8,20 @@ const oneOf =
   (value: unknown): boolean =>
     values.includes(value);
 const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
-const isEmptyObject = (value: unknown): boolean =>
-  typeof value === "object" && value !== null && Object.keys(value).length === 0;
 const isPlainText = (value: unknown): boolean =>
   typeof value === "object" && value !== null && "type" in value && value.type === "text";
 const never = (): boolean => false;
 
 const requestFields: readonly Field[] = [
   { name: "audio", isNeutral: never },
-  { name: "frequency_penalty", isNeutral: oneOf(0) },
   { name: "function_call", isNeutral: oneOf("none", "auto") },
   { name: "functions", isNeutral: isEmptyList },
-  { name: "logit_bias", isNeutral: isEmptyObject },
-  { name: "logprobs", isNeutral: oneOf(false) },
-  { name: "min_p", isNeutral: oneOf(0) },
   { name: "modalities", isNeutral: (value) => Array.isArray(value) && value.length === 1 && value[0] === "text" },
   { name: "n", isNeutral: oneOf(1) },
   { name: "prediction", isNeutral: never },
-  { name: "presence_penalty", isNeutral: oneOf(0) },
-  { name: "repetition_penalty", isNeutral: oneOf(1) },
   { name: "response_format", isNeutral: isPlainText },
-  { name: "stop", isNeutral: isEmptyList },
   { name: "tool_choice", isNeutral: oneOf("none", "auto") },
   { name: "tools", isNeutral: isEmptyList },
-  { name: "top_k", isNeutral: oneOf(0, -1) },
-  { name: "top_logprobs", isNeutral: oneOf(0) },
-  { name: "top_p", isNeutral: oneOf(1) },
   { name: "web_search_options", isNeutral: never },
 ];
 

@@ -71,7 +71,7 @@ const ask = (store: StoreApi<ChatState>, host: ChatHost, turn: Omit<Turn, "answe
   const answer: Answer = { text: "", state: { kind: "running", requestId, isStopping: false, prefill: null } };
   store.setState(({ turns }) => ({ turns: [...turns, { ...turn, answer }], cleared: null }));
   const messages = promptOf(store.getState().turns);
-  host.generate(requestId, { messages, model: null, maxTokens: null, temperature, seed: null }, (event) =>
+  host.generate(requestId, { messages, model: null, maxTokens: null, sampling: { temperature } }, (event) =>
     store.setState(({ turns }) => ({
       turns: withRunning(turns, requestId, (one, state) => answerAfter(one, state, event)),
     })),

@@ -86,7 +86,7 @@ test("an app that was killed in the middle of a prompt starts again, and earlier
   using host = await connect(home);
   const isReading = Promise.withResolvers<void>();
   const content = "The jar of plums stands on the shelf. ".repeat(400);
-  const request = { model: null, maxTokens: 1, temperature: 0, seed: 0 };
+  const request = { model: null, maxTokens: 1, sampling: { temperature: 0 } };
   const answer = host.generate(
     { ...request, messages: [{ role: "user", content }] },
     (progress) => {

@@ -47,7 +47,7 @@ export class PageSession implements Disposable {
     const message: ClientMessage = {
       kind: "generate",
       id,
-      request: { messages, model: null, maxTokens: 16, temperature: 0, seed: null },
+      request: { messages, model: null, maxTokens: 16, sampling: { temperature: 0 } },
     };
     this.#socket.send(JSON.stringify(message));
     return result.promise;

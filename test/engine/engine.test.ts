@@ -7,7 +7,6 @@ import type { GenerateRequest } from "../../src-bun/contract/engine.ts";
 import { Engine } from "../../src-bun/engine/engine.ts";
 import { bundleWorker } from "../../src-bun/setup/bundle-workers.ts";
 import { TemporaryFolder } from "../support/temporary-folder.ts";
-import { templateWorker } from "../support/template-worker.ts";
 import { testSetup } from "../support/test-setup.ts";
 
 const sources = join(import.meta.dir, "../../src-bun");
@@ -22,8 +21,7 @@ const request = (content: string, maxTokens = 4): GenerateRequest => ({
   messages: [{ role: "user", content }],
   model: null,
   maxTokens,
-  temperature: 0,
-  seed: 0,
+  sampling: { temperature: 0 },
 });
 
 const start = async (source?: string, cacheFolder: string | null = null): Promise<Engine> => {
@@ -34,7 +32,6 @@ const start = async (source?: string, cacheFolder: string | null = null): Promis
     cores: availableParallelism(),
     cacheFolder,
     storageWorker: "",
-    templateWorker: await templateWorker(),
     ramBudgetBytes: 2 ** 28,
   };
   return new Engine(engineWorker, options, {

@@ -10,7 +10,6 @@ import { bundleWorker } from "../../src-bun/setup/bundle-workers.ts";
 import { Random } from "../support/random.ts";
 import { isSizeRelease } from "../support/size.ts";
 import { TemporaryFolder } from "../support/temporary-folder.ts";
-import { templateWorker } from "../support/template-worker.ts";
 import { testSetup } from "../support/test-setup.ts";
 
 const ROUNDS = isSizeRelease ? 1000 : 100;
@@ -28,7 +27,6 @@ beforeAll(async () => {
     cores: availableParallelism(),
     cacheFolder: folder.path,
     storageWorker: await bundleWorker(join(import.meta.dir, "../../src-bun/storage/kv-writer.worker.ts")),
-    templateWorker: await templateWorker(),
     ramBudgetBytes: 200 * MIB,
   });
   await core.load(modelPath);
@@ -43,8 +41,7 @@ const request = (content: string, changes: Partial<GenerateRequest> = {}): Gener
   messages: [{ role: "user", content }],
   model: null,
   maxTokens: 4,
-  temperature: 0,
-  seed: 1,
+  sampling: { temperature: 0, seed: 1 },
   ...changes,
 });
 
@@ -79,10 +76,11 @@ describe("answers", () => {
   });
 
   test("the same seed gives the same text, another one another", async () => {
-    const warm = { temperature: 1.2, maxTokens: 12 };
-    const first = await ask(request("Invent a name for a boat.", { ...warm, seed: 7 }));
-    const again = await ask(request("Invent a name for a boat.", { ...warm, seed: 7 }));
-    const other = await ask(request("Invent a name for a boat.", { ...warm, seed: 8 }));
+    const seeded = (seed: number) =>
+      ask(request("Invent a name for a boat.", { maxTokens: 12, sampling: { temperature: 1.2, seed } }));
+    const first = await seeded(7);
+    const again = await seeded(7);
+    const other = await seeded(8);
     expect(again.text).toBe(first.text);
     expect(other.text).not.toBe(first.text);
   });
@@ -163,7 +161,6 @@ describe("refusals", () => {
       cores: 1,
       cacheFolder: null,
       storageWorker: "",
-      templateWorker: await templateWorker(),
       ramBudgetBytes: 0,
     });
     const text = join(folder.path, "text.gguf");
@@ -197,8 +194,7 @@ test(`after each of ${ROUNDS} mixed requests the live handles are those of the w
     let left = random.below(3) === 0 ? random.below(4) : Number.POSITIVE_INFINITY;
     const order = request(`Request ${random.below(20)}: ${"go on ".repeat(random.below(40))}`, {
       maxTokens: 1 + random.below(5),
-      temperature: random.below(2),
-      seed: round,
+      sampling: { temperature: random.below(2), seed: round },
     });
     const result = await ask(
       order,

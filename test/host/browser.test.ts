@@ -37,7 +37,7 @@ const openSocket = async (cookie: string): Promise<{ socket: WebSocket; next: ()
 };
 
 const generate = (id: string, content: string): string => {
-  const request = { messages: [{ role: "user", content }], model: null, maxTokens: 5, temperature: 0, seed: null };
+  const request = { messages: [{ role: "user", content }], model: null, maxTokens: 5, sampling: { temperature: 0 } };
   return JSON.stringify({ kind: "generate", id, request });
 };
 

@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { KeepwarmError } from "../../src-bun/base/errors.ts";
 import type { EnginePort } from "../../src-bun/contract/engine.ts";
 import type { ClientMessage, HostMessage } from "../../src-bun/contract/rpc.ts";
+import { defaultSampling } from "../../src-bun/contract/sampling.ts";
 import { parseClientMessage } from "../../src-bun/host/client-message.ts";
 import { openSession } from "../../src-bun/host/session.ts";
 import { ready, stateOf } from "../server/running-server.ts";
@@ -11,8 +12,7 @@ const request = {
   messages: [{ role: "user" as const, content: "Hello" }],
   model: null,
   maxTokens: 5,
-  temperature: 0,
-  seed: null,
+  sampling: { temperature: 0 },
 };
 
 const connect = (engine: () => EnginePort, openPage?: () => string) => {
@@ -63,6 +63,39 @@ test("carries an answer, its progress first", async () => {
   expect(engine.requests).toEqual([request]);
 });
 
+test("takes everything that a request may say, and refuses what it may not", async () => {
+  const engine = new ScriptedEngine();
+  const { sent, until, say, session } = connect(() => engine);
+  const whole = {
+    ...request,
+    sampling: { ...defaultSampling, logitBias: [[5, -1]] as const, topK: 40, topP: 0.5, minP: 0.1, seed: 7 },
+    stop: ["END"],
+    topLogprobs: 2,
+  };
+  say({ kind: "generate", id: "a", request: whole });
+  await until(6);
+  expect(engine.requests).toEqual([whole]);
+  const bad = [
+    { sampling: { topP: 2 } },
+    { sampling: { logitBias: [[-1, 0]] } },
+    { sampling: { logitBias: [[1]] } },
+    { stop: [""] },
+    { topLogprobs: 21 },
+    { sampling: null },
+  ];
+  for (const changes of bad)
+    session.receive(JSON.stringify({ kind: "generate", id: "b", request: { ...request, ...changes } }));
+  await until(6 + bad.length);
+  expect(sent.slice(6).map((message) => message.kind === "error" && message.error.message)).toEqual([
+    '"request.sampling.topP" must be a number from 0 to 1.',
+    '"request.sampling.logitBias[0][0]" must be a token\'s number.',
+    '"request.sampling.logitBias[0][1]" is missing.',
+    '"request.stop[0]" must not be empty.',
+    '"request.topLogprobs" must be a whole number from 0 to 20.',
+    '"request.sampling" must be an object.',
+  ]);
+});
+
 test("runs several at once and cancels the one that is named", async () => {
   const engine = new ScriptedEngine();
   const { script } = waitForCancel();
@@ -107,7 +140,7 @@ test("answers what it cannot read, and lives", async () => {
     '{"kind":"generate","id":"a"}',
     '{"kind":"generate","id":5,"request":{}}',
     JSON.stringify({ kind: "generate", id: "a", request: { ...request, messages: [] } }),
-    JSON.stringify({ kind: "generate", id: "a", request: { ...request, temperature: 9 } }),
+    JSON.stringify({ kind: "generate", id: "a", request: { ...request, sampling: { temperature: 9 } } }),
     JSON.stringify({ kind: "generate", id: "a".repeat(129), request }),
   ];
   for (const text of bad) session.receive(text);

@@ -24,8 +24,7 @@ const request = {
   messages: [{ role: "user" as const, content: "Hello" }],
   model: null,
   maxTokens: 5,
-  temperature: 0,
-  seed: null,
+  sampling: { temperature: 0 },
 };
 
 const start = (path: string): SocketHost | "busy" =>

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { KeepwarmError } from "../../src-bun/base/errors.ts";
+import { defaultSampling } from "../../src-bun/contract/sampling.ts";
 import { parseChatRequest } from "../../src-bun/server/chat-request.ts";
 
 const messages = [{ role: "user", content: "Hello" }];
@@ -40,7 +41,26 @@ describe("a body of the wrong shape is refused in words that name the field", ()
     [{ messages, temperature: 2.5 }, '"temperature" must be a number from 0 to 2.'],
     [{ messages, max_tokens: 0 }, '"max_tokens" must be a whole number from 1 on.'],
     [{ messages, max_tokens: 1.5 }, '"max_tokens" must be a whole number from 1 on.'],
-    [{ messages, seed: -1 }, '"seed" must be a whole number from 0 to 2^44 - 1.'],
+    [{ messages, seed: 2 ** 53 }, '"seed" must be a whole number between -2^53 and 2^53.'],
+    [{ messages, top_p: 1.1 }, '"top_p" must be a number from 0 to 1.'],
+    [{ messages, min_p: -0.1 }, '"min_p" must be a number from 0 to 1.'],
+    [{ messages, top_k: -2 }, '"top_k" must be a whole number from 0 on.'],
+    [{ messages, top_k: "many" }, '"top_k" must be a whole number from 0 on.'],
+    [{ messages, presence_penalty: 3 }, '"presence_penalty" must be a number from -2 to 2.'],
+    [{ messages, frequency_penalty: "low" }, '"frequency_penalty" must be a number from -2 to 2.'],
+    [{ messages, repetition_penalty: 0 }, '"repetition_penalty" must be a number from 0.1 to 10.'],
+    [{ messages, logit_bias: { word: 1 } }, '"logit_bias.word" must be a token\'s number.'],
+    [{ messages, logit_bias: { "-1": 1 } }, '"logit_bias.-1" must be a token\'s number.'],
+    [{ messages, logit_bias: { "5": 101 } }, '"logit_bias.5" must be a number from -100 to 100.'],
+    [{ messages, logit_bias: [1] }, '"logit_bias" must be an object of token numbers and biases.'],
+    [{ messages, stop: 5 }, '"stop" must be text.'],
+    [{ messages, stop: "" }, '"stop" must not be empty.'],
+    [{ messages, stop: ["a", ""] }, '"stop[1]" must not be empty.'],
+    [{ messages, stop: ["a", "b", "c", "d", "e"] }, '"stop" must hold at most 4 texts.'],
+    [{ messages, stop: "a".repeat(1025) }, '"stop" must have at most 1,024 characters.'],
+    [{ messages, logprobs: 3 }, '"logprobs" must be true or false.'],
+    [{ messages, logprobs: true, top_logprobs: 21 }, '"top_logprobs" must be a whole number from 0 to 20.'],
+    [{ messages, top_logprobs: 2 }, '"top_logprobs" needs "logprobs": true.'],
     [{ messages, stream: "yes" }, '"stream" must be true or false.'],
     [{ messages, stream_options: "usage" }, '"stream_options" must be an object.'],
     [{ messages, model: 5 }, '"model" must be text.'],
@@ -55,20 +75,21 @@ describe("a body of the wrong shape is refused in words that name the field", ()
   });
 });
 
+test("a bias for more tokens than a request may name", () => {
+  const biases = Object.fromEntries(Array.from({ length: 1025 }, (_, id) => [id, 1]));
+  expect(refusal({ messages, logit_bias: biases })).toBe('"logit_bias" must have at most 1,024 entries.');
+});
+
+test("a lone surrogate in a stop string is what text has in its place", () => {
+  expect(parseChatRequest(JSON.stringify({ messages, stop: "\ud83d" })).request.stop).toEqual(["\ufffd"]);
+});
+
 describe("what Keepwarm does not do is refused by name", () => {
   test.each([
-    ["stop", ["\n"]],
-    ["stop", "END"],
     ["tools", [{ type: "function" }]],
     ["tool_choice", "required"],
     ["functions", [{}]],
     ["n", 2],
-    ["top_p", 0.9],
-    ["top_k", 40],
-    ["frequency_penalty", 0.5],
-    ["presence_penalty", -1],
-    ["logit_bias", { "50256": -100 }],
-    ["logprobs", true],
     ["response_format", { type: "json_object" }],
     ["modalities", ["text", "audio"]],
   ])("%s: %p", (name, value) => {
@@ -97,7 +118,10 @@ test("what changes nothing is accepted", () => {
     metadata: { run: "1" },
     unheard_of: 1,
   };
-  expect(parseChatRequest(JSON.stringify({ messages, ...neutral })).request.messages).toEqual([
-    { role: "user", content: "Hello" },
-  ]);
+  expect(parseChatRequest(JSON.stringify({ messages, ...neutral })).request).toEqual({
+    messages: [{ role: "user", content: "Hello" }],
+    model: null,
+    maxTokens: null,
+    sampling: defaultSampling,
+  });
 });

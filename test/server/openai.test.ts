@@ -1,5 +1,7 @@
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { KeepwarmError } from "../../src-bun/base/errors.ts";
+import type { ChosenLogprob } from "../../src-bun/contract/engine.ts";
+import { defaultSampling } from "../../src-bun/contract/sampling.ts";
 import { runServer } from "./running-server.ts";
 import { resultOf, sayParis, waitForCancel } from "./scripted-engine.ts";
 
@@ -20,6 +22,31 @@ const send = (body: BodyInit, signal?: AbortSignal): Promise<Response> =>
 
 const messages = [{ role: "user", content: "What is the capital of France?" }];
 const chat = (fields: object = {}): Promise<Response> => send(JSON.stringify({ messages, ...fields }));
+
+const bytes = [80, 97, 114, 105, 115];
+const parisLogprob: ChosenLogprob = {
+  token: "Paris",
+  bytes,
+  logprob: -0.25,
+  top: [
+    { token: "Paris", bytes, logprob: -0.25 },
+    { token: "\ufffd", bytes: [0xc3], logprob: -3 },
+  ],
+};
+const parisInTheDialect = {
+  content: [
+    {
+      token: "Paris",
+      logprob: -0.25,
+      bytes,
+      top_logprobs: [
+        { token: "Paris", logprob: -0.25, bytes },
+        { token: "\ufffd", logprob: -3, bytes: [0xc3] },
+      ],
+    },
+  ],
+  refusal: null,
+};
 
 const usage = {
   prompt_tokens: 40,
@@ -64,6 +91,12 @@ describe("/v1/chat/completions, whole", () => {
     expect(await (await chat()).json()).toHaveProperty("choices.0.finish_reason", "length");
   });
 
+  test("gives each token's log-probability and its alternatives", async () => {
+    server.engine.script = () => Promise.resolve(resultOf({ logprobs: [parisLogprob] }));
+    const answer = await (await chat({ logprobs: true, top_logprobs: 2 })).json();
+    expect(answer).toHaveProperty("choices.0.logprobs", parisInTheDialect);
+  });
+
   test("gives the engine what was asked for", async () => {
     const parts = [
       { type: "text", text: "one " },
@@ -80,7 +113,16 @@ describe("/v1/chat/completions, whole", () => {
       temperature: 0,
       seed: 12,
       user: "somebody",
-      stop: null,
+      stop: ["END", "\n"],
+      top_p: 0.9,
+      top_k: 40,
+      min_p: 0.05,
+      presence_penalty: 1,
+      frequency_penalty: -0.5,
+      repetition_penalty: 1.1,
+      logit_bias: { "50": -100, "7": 2.5 },
+      logprobs: true,
+      top_logprobs: 3,
       n: 1,
       tools: [],
       response_format: { type: "text" },
@@ -92,11 +134,32 @@ describe("/v1/chat/completions, whole", () => {
       ],
       model: "starter",
       maxTokens: 9,
-      temperature: 0,
-      seed: 12,
+      sampling: {
+        repetitionPenalty: 1.1,
+        presencePenalty: 1,
+        frequencyPenalty: -0.5,
+        logitBias: [
+          [7, 2.5],
+          [50, -100],
+        ],
+        temperature: 0,
+        topK: 40,
+        topP: 0.9,
+        minP: 0.05,
+        seed: 12,
+      },
+      stop: ["END", "\n"],
+      topLogprobs: 3,
     });
-    await chat({ temperature: null });
-    expect(server.engine.requests.at(-1)).toMatchObject({ model: null, maxTokens: null, temperature: 1, seed: null });
+    await chat({ temperature: null, stop: "END", logprobs: true, top_k: -1 });
+    expect(server.engine.requests.at(-1)).toEqual({
+      messages: [{ role: "user", content: "What is the capital of France?" }],
+      model: null,
+      maxTokens: null,
+      sampling: defaultSampling,
+      stop: ["END"],
+      topLogprobs: 0,
+    });
   });
 
   test("C30 a client that goes away stops the answer", async () => {
@@ -145,6 +208,16 @@ describe("/v1/chat/completions, streamed", () => {
       chunk([delta({ content: " warm." })]),
       chunk([delta({}, "stop")]),
     ]);
+  });
+
+  test("sends log-probabilities with the text they belong to", async () => {
+    server.engine.script = async (_request, onProgress) => {
+      onProgress({ kind: "text", text: "Paris", logprobs: [parisLogprob] });
+      return resultOf({ logprobs: [parisLogprob] });
+    };
+    const sent = await events(await chat({ stream: true, logprobs: true, top_logprobs: 2 }));
+    const chunks = sent.slice(0, -1).map((event) => JSON.parse(event));
+    expect(chunks.map((one) => one.choices[0].logprobs)).toEqual([null, parisInTheDialect, null]);
   });
 
   test("C26 sends the usage last when asked, and null before", async () => {

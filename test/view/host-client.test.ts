@@ -7,8 +7,7 @@ const request: GenerateRequest = {
   messages: [{ role: "user", content: "Hello" }],
   model: null,
   maxTokens: null,
-  temperature: 0,
-  seed: null,
+  sampling: { temperature: 0 },
 };
 
 const connected = async () => {
