@@ -1,12 +1,14 @@
 // An answer's text as it grows: tokens in, and out what may be shown, with the log-probabilities that belong to it.
 import type { ChosenLogprob, GenerateProgress, TokenLogprob } from "../contract/engine.ts";
-import { TextStream } from "../model/text-stream.ts";
-import type { ModelTokenizer } from "../model/tokenizer.ts";
+import type { TextStream } from "../model/text-stream.ts";
 import { StopStrings } from "./stop-strings.ts";
 import { type IdLogprob, tokenLogprobs } from "./token-logprobs.ts";
 
 export type AnswerTextOptions = {
-  readonly tokenizer: ModelTokenizer;
+  /** Fresh: it has seen no token of the answer. */
+  readonly stream: Pick<TextStream, "push" | "end">;
+  /** Null for a control token, which is no text. */
+  readonly bytesOf: (id: number) => Uint8Array | null;
   readonly stop: readonly string[];
   /** Alternatives told for each token; null: no log-probabilities at all. */
   readonly topLogprobs: number | null;
@@ -17,7 +19,6 @@ type Waiting = { readonly logprob: ChosenLogprob; readonly start: number };
 
 export class AnswerText {
   readonly #options: AnswerTextOptions;
-  readonly #stream: TextStream;
   readonly #stopStrings: StopStrings;
   readonly #logprobs: ChosenLogprob[] = [];
   /** Of tokens whose text is not shown yet. */
@@ -28,7 +29,6 @@ export class AnswerText {
 
   constructor(options: AnswerTextOptions) {
     this.#options = options;
-    this.#stream = new TextStream(options.tokenizer);
     this.#stopStrings = new StopStrings(options.stop);
   }
 
@@ -51,12 +51,12 @@ export class AnswerText {
     if (topLogprobs !== null) {
       this.#waiting.push({ logprob: this.#describe(id, logits(), topLogprobs), start: this.#length });
     }
-    return this.#grow(this.#stream.push(id));
+    return this.#grow(this.#options.stream.push(id));
   }
 
   /** Shows what was held back. Returns whether a stop string was complete in it. */
   end(): boolean {
-    if (this.#grow(this.#stream.end())) return true;
+    if (this.#grow(this.#options.stream.end())) return true;
     this.#show(this.#stopStrings.end(), this.#waiting.length);
     return false;
   }
@@ -86,7 +86,7 @@ export class AnswerText {
   }
 
   #named({ id, logprob }: IdLogprob): TokenLogprob {
-    const bytes = this.#options.tokenizer.bytesOf(id);
+    const bytes = this.#options.bytesOf(id);
     if (bytes === null) return { token: "", bytes: null, logprob };
     return { token: new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes), bytes: [...bytes], logprob };
   }

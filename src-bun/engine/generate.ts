@@ -14,6 +14,7 @@ import type { MlxOps } from "../mlx/ops.ts";
 import type { MlxRuntime } from "../mlx/runtime.ts";
 import type { LiveKv } from "../model/live-kv.ts";
 import type { LoadedModel } from "../model/loaded-model.ts";
+import { TextStream } from "../model/text-stream.ts";
 import { AnswerText } from "./answer-text.ts";
 import { Forward, type PieceShape } from "./forward.ts";
 import type { KvBlock } from "./kv-blocks.ts";
@@ -64,14 +65,14 @@ const checkBias = ({ model }: Workbench, { sampling }: GenerateRequest): void =>
   );
 };
 
-const encodePrompt = (bench: Workbench, request: GenerateRequest): Uint32Array => {
+const encodePrompt = async (bench: Workbench, request: GenerateRequest, signal: AbortSignal): Promise<Uint32Array> => {
   const { model } = bench;
   if (request.model !== null && request.model !== model.id) {
     throw new KeepwarmError("unknown-model", `There is no model "${request.model}" here. Loaded is "${model.id}".`);
   }
   if (request.messages.length === 0) throw new KeepwarmError("bad-request", "The request holds no message to answer.");
   checkBias(bench, request);
-  const prompt = model.template.encode(request.messages);
+  const prompt = await model.template.encode({ messages: request.messages }, signal);
   const { contextTokens } = model.llama.config;
   if (prompt.length >= contextTokens) {
     throw new KeepwarmError(
@@ -90,7 +91,7 @@ export const generate = async (
   signal: AbortSignal,
   arrivedMs: number,
 ): Promise<GenerateResult> => {
-  const prompt = encodePrompt(bench, request);
+  const prompt = await encodePrompt(bench, request, signal);
   const order = { bench, request, prompt, arrivedMs, onProgress, signal };
   const room = Math.min(request.maxTokens ?? ANSWER_ROOM_TOKENS, ANSWER_ROOM_TOKENS);
   const take = await bench.cache.take(prompt, bench.model.namespace, prompt.length + room);
@@ -152,7 +153,8 @@ const decode = async (
   const { llama, tokenizer } = bench.model;
   const forward = new Forward(bench.runtime, llama);
   const { stop = [], topLogprobs = null } = request;
-  const answer = new AnswerText({ tokenizer, stop, topLogprobs, onProgress });
+  const bytesOf = (id: number): Uint8Array | null => tokenizer.bytesOf(id);
+  const answer = new AnswerText({ stream: new TextStream(tokenizer), bytesOf, stop, topLogprobs, onProgress });
   const tokens: number[] = [];
   const close = (finishReason: FinishReason): Answer => ({
     text: answer.text,

@@ -98,11 +98,12 @@ export class TokenDraw {
     let total = 0;
     for (let id = 0; id < weights.length; id++) {
       const logit = logits[id] as number;
-      const isKept = logit > value || (logit === value && tiesLeft-- > 0);
-      const weight = isKept ? Math.exp((logit - largest) / temperature) : 0;
+      const isDropped = logit < value || (logit === value && tiesLeft-- <= 0);
+      const weight = isDropped ? 0 : Math.exp((logit - largest) / temperature);
       weights[id] = weight;
       total += weight;
     }
+    if (Number.isNaN(total)) throw noNumbers();
     return total;
   }
 

@@ -32,7 +32,7 @@ export const tokenLogprobs = (
   for (let id = 0; id < logits.length; id++) largest = Math.max(largest, logits[id] as number);
   let sum = 0;
   for (let id = 0; id < logits.length; id++) sum += Math.exp((logits[id] as number) - largest);
-  const normaliser = largest + Math.log(sum);
-  const of = (id: number): IdLogprob => ({ id, logprob: Math.max(LEAST, (logits[id] ?? 0) - normaliser) });
+  const logSum = Math.log(sum);
+  const of = (id: number): IdLogprob => ({ id, logprob: Math.max(LEAST, (logits[id] ?? 0) - largest - logSum) });
   return { ...of(chosen), top: likeliest(logits, top).map(of) };
 };

@@ -6,6 +6,7 @@ import { KeepwarmError } from "../../src-bun/base/errors.ts";
 import type { GenerateRequest } from "../../src-bun/contract/engine.ts";
 import { Engine } from "../../src-bun/engine/engine.ts";
 import { bundleWorker } from "../../src-bun/setup/bundle-workers.ts";
+import { templateWorker } from "../support/template-worker.ts";
 import { TemporaryFolder } from "../support/temporary-folder.ts";
 import { testSetup } from "../support/test-setup.ts";
 
@@ -32,6 +33,7 @@ const start = async (source?: string, cacheFolder: string | null = null): Promis
     cores: availableParallelism(),
     cacheFolder,
     storageWorker: "",
+    templateWorker: await templateWorker(),
     ramBudgetBytes: 2 ** 28,
   };
   return new Engine(engineWorker, options, {

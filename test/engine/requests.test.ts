@@ -9,6 +9,7 @@ import { EngineCore } from "../../src-bun/engine/engine-core.ts";
 import { bundleWorker } from "../../src-bun/setup/bundle-workers.ts";
 import { Random } from "../support/random.ts";
 import { isSizeRelease } from "../support/size.ts";
+import { templateWorker } from "../support/template-worker.ts";
 import { TemporaryFolder } from "../support/temporary-folder.ts";
 import { testSetup } from "../support/test-setup.ts";
 
@@ -27,6 +28,7 @@ beforeAll(async () => {
     cores: availableParallelism(),
     cacheFolder: folder.path,
     storageWorker: await bundleWorker(join(import.meta.dir, "../../src-bun/storage/kv-writer.worker.ts")),
+    templateWorker: await templateWorker(),
     ramBudgetBytes: 200 * MIB,
   });
   await core.load(modelPath);
@@ -161,6 +163,7 @@ describe("refusals", () => {
       cores: 1,
       cacheFolder: null,
       storageWorker: "",
+      templateWorker: await templateWorker(),
       ramBudgetBytes: 0,
     });
     const text = join(folder.path, "text.gguf");
