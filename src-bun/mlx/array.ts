@@ -53,6 +53,16 @@ export class MlxArray implements Disposable {
     return this.#library.value("mlx_array_data_uint8", this.handle);
   }
 
+  /**
+   * The memory from byte `at` on, as it is: valid while the array lives. Requires an evaluated, contiguous array; may be
+   * written only before any other operation reads the array.
+   */
+  bytes(at: number, length: number): Uint8Array<ArrayBuffer> {
+    if (at < 0 || at + length > this.byteLength) throw new RangeError(`bytes ${at} to ${at + length} of an array`);
+    if (length === 0) return new Uint8Array(0);
+    return new Uint8Array(toArrayBuffer((Number(this.pointer) + at) as Pointer, 0, length));
+  }
+
   /** The only element of an unsigned 32-bit array; evaluates it. */
   toUint32(): number {
     const out = new Uint32Array(1);

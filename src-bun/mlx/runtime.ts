@@ -64,6 +64,16 @@ export class MlxRuntime implements Disposable {
     return this.adopt(this.library.value("mlx_array_new_data", data, dimensions, shape.length, DTYPES[dtype].id));
   }
 
+  /** A computed array of zeros that the caller owns, whatever scope is open; `MlxArray.bytes` lends its memory. */
+  blank(shape: readonly number[], dtype: Dtype): MlxArray {
+    const dimensions = Int32Array.from(shape);
+    const array = this.keep(
+      this.adopt(this.library.result("mlx_zeros", dimensions, shape.length, DTYPES[dtype].id, this.stream)),
+    );
+    this.evaluate([array]);
+    return array;
+  }
+
   /** Computes the arrays and returns when their data is there. */
   evaluate(arrays: readonly MlxArray[]): void {
     this.withVector(arrays, (vector) => this.library.call("mlx_eval", vector));
@@ -89,6 +99,17 @@ export class MlxRuntime implements Disposable {
   /** Bytes of freed buffers that MLX may keep for reuse. */
   setCacheLimit(bytes: number): void {
     this.library.result("mlx_set_cache_limit", bytes);
+  }
+
+  /** Runs `use` while MLX keeps no freed buffer for reuse. */
+  withoutCache<T>(use: () => T): T {
+    this.clearCache();
+    const before = this.library.result("mlx_set_cache_limit", 0);
+    try {
+      return use();
+    } finally {
+      this.library.result("mlx_set_cache_limit", before);
+    }
   }
 
   [Symbol.dispose](): void {

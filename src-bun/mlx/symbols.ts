@@ -15,9 +15,6 @@ export const mlxSymbols = {
 
   mlx_string_data: { args: [handle], returns: "ptr" },
   mlx_string_free: { args: [handle], ...status },
-  mlx_vector_string_size: { args: [handle], returns: "u64" },
-  mlx_vector_string_get: { args: [out, handle, "u64"], ...status },
-  mlx_vector_string_free: { args: [handle], ...status },
 
   mlx_device_new_type: { args: ["i32", "i32"], returns: handle },
   mlx_device_free: { args: [handle], ...status },
@@ -37,6 +34,7 @@ export const mlxSymbols = {
 
   mlx_array_new_data: { args: ["ptr", "ptr", "i32", "i32"], returns: handle },
   mlx_array_new_float32: { args: ["f32"], returns: handle },
+  mlx_array_new_int: { args: ["i32"], returns: handle },
   mlx_array_free: { args: [handle], ...status },
   mlx_array_nbytes: { args: [handle], returns: "u64" },
   mlx_array_ndim: { args: [handle], returns: "u64" },
@@ -51,13 +49,9 @@ export const mlxSymbols = {
   mlx_vector_array_free: { args: [handle], ...status },
   mlx_eval: { args: [handle], ...status },
 
-  mlx_io_gguf_free: { args: [handle], ...status },
-  mlx_io_gguf_get_keys: { args: [out, handle], ...status },
-  mlx_io_gguf_get_array: { args: [out, handle, "cstring"], ...status },
-  mlx_load_gguf: { args: [out, "cstring", stream], ...status },
-
   mlx_zeros: { args: [out, "ptr", "u64", "i32", stream], ...status },
   mlx_astype: { args: [out, handle, "i32", stream], ...status },
+  mlx_view: { args: [out, handle, "i32", stream], ...status },
   mlx_contiguous: { args: [out, handle, "bool", stream], ...status },
   mlx_reshape: { args: [out, handle, "ptr", "u64", stream], ...status },
   mlx_transpose_axes: { args: [out, handle, "ptr", "u64", stream], ...status },
@@ -65,7 +59,15 @@ export const mlxSymbols = {
   mlx_slice_update: { args: [out, handle, handle, "ptr", "u64", "ptr", "u64", "ptr", "u64", stream], ...status },
   mlx_take_axis: { args: [out, handle, handle, "i32", stream], ...status },
   mlx_add: { args: [out, handle, handle, stream], ...status },
+  mlx_subtract: { args: [out, handle, handle, stream], ...status },
   mlx_multiply: { args: [out, handle, handle, stream], ...status },
+  mlx_divide: { args: [out, handle, handle, stream], ...status },
+  mlx_minimum: { args: [out, handle, handle, stream], ...status },
+  mlx_maximum: { args: [out, handle, handle, stream], ...status },
+  mlx_left_shift: { args: [out, handle, handle, stream], ...status },
+  mlx_max_axis: { args: [out, handle, "i32", "bool", stream], ...status },
+  mlx_sum_axis: { args: [out, handle, "i32", "bool", stream], ...status },
+  mlx_concatenate_axis: { args: [out, handle, "i32", stream], ...status },
   mlx_matmul: { args: [out, handle, handle, stream], ...status },
   mlx_sigmoid: { args: [out, handle, stream], ...status },
   mlx_argmax_axis: { args: [out, handle, "i32", "bool", stream], ...status },

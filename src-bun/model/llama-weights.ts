@@ -1,11 +1,12 @@
-// The weights of a Llama model as its forward pass wants them: float32, because x86 has no fast half precision.
-import { KeepwarmError } from "../base/errors.ts";
+// The weights of a Llama model as its forward pass wants them. Sums are float32: x86 has no fast half precision.
 import type { MlxArray } from "../mlx/array.ts";
-import { loadGguf } from "../mlx/load-gguf.ts";
-import type { MlxOps, Quantization } from "../mlx/ops.ts";
+import type { MlxOps } from "../mlx/ops.ts";
 import type { MlxRuntime } from "../mlx/runtime.ts";
 import { type Linear, type Matrix, matrixArrays, matrixBytes } from "./linear.ts";
 import type { LlamaConfig } from "./llama-config.ts";
+import type { LayerPart, LlamaSource } from "./llama-source.ts";
+import type { OpenedLlama } from "./open-llama.ts";
+import { type RowOrder, WeightLoader } from "./weight-loader.ts";
 
 export type LayerWeights = {
   readonly attentionNorm: MlxArray;
@@ -30,115 +31,103 @@ export type LlamaWeights = {
   readonly ropePeriods: MlxArray | null;
 };
 
-/** MLX's loader turns Q4_0, Q4_1 and Q8_0 into affine groups of 32. */
-const GGUF_GROUP = 32;
+type Part = { readonly name: string; readonly rows: number; readonly columns: number; readonly order?: RowOrder };
 
-class GgufTensors implements Disposable {
-  readonly #arrays: Map<string, MlxArray>;
-  readonly #ops: MlxOps;
-  readonly #path: string;
+/** From neighbouring rows for the two elements that turn together to rows half a head apart. */
+const halvesFromNeighbours =
+  (headDim: number): RowOrder =>
+  (row) => {
+    const inHead = row % headDim;
+    return row - inHead + (inHead % 2) * (headDim / 2) + Math.floor(inHead / 2);
+  };
 
-  constructor(runtime: MlxRuntime, ops: MlxOps, path: string) {
-    this.#arrays = loadGguf(runtime, path);
-    this.#ops = ops;
-    this.#path = path;
+/** Makes the weights of one model; what was made is freed when a later one fails. */
+class Builder implements Disposable {
+  readonly #unfinished = new DisposableStack();
+  readonly #loader: WeightLoader;
+  readonly #source: LlamaSource;
+
+  constructor(loader: WeightLoader, source: LlamaSource) {
+    this.#loader = loader;
+    this.#source = source;
   }
 
-  /** A tensor as float32, dequantised where it was quantised. Throws when it is absent or of another shape. */
-  dense(name: string, shape: readonly number[]): MlxArray {
-    const array = this.#float32(name);
-    if (array.shape.join("×") !== shape.join("×")) {
-      throw this.#damaged(`"${name}" is ${array.shape.join("×")}, not ${shape.join("×")}`);
-    }
-    return array;
+  norm(name: string, length: number): MlxArray {
+    return this.#unfinished.use(this.#loader.vector(this.#source.vector(name, length)));
+  }
+
+  matrix({ name, rows, columns, order }: Part): Matrix {
+    const matrix = this.#loader.matrix(this.#source.matrix(name, rows, columns), order ?? null);
+    for (const array of matrixArrays(matrix)) this.#unfinished.use(array);
+    return matrix;
+  }
+
+  linear(part: Part): Linear {
+    const matrix = this.matrix(part);
+    const stored = this.#source.bias(part.name, part.rows);
+    return {
+      matrix,
+      bias: stored && this.#unfinished.use(this.#loader.vector(stored, part.order ?? null)),
+    };
+  }
+
+  /** From now on the weights are the caller's. */
+  finish(): void {
+    this.#unfinished.move();
   }
 
   [Symbol.dispose](): void {
-    for (const array of this.#arrays.values()) array[Symbol.dispose]();
-  }
-
-  #float32(name: string): MlxArray {
-    const weight = this.#get(`${name}.weight`);
-    const scales = this.#arrays.get(`${name}.scales`);
-    if (scales === undefined) return this.#ops.asType(weight, "float32");
-    const how = this.#quantization(weight, scales);
-    const biases = this.#get(`${name}.biases`);
-    return this.#ops.dequantize(
-      weight,
-      this.#ops.asType(scales, "float32"),
-      this.#ops.asType(biases, "float32"),
-      how,
-      "float32",
-    );
-  }
-
-  /** A row of n values in groups of 32 has n / 32 scales and n · bits / 32 packed words. */
-  #quantization(weight: MlxArray, scales: MlxArray): Quantization {
-    const bits = (weight.shape.at(-1) ?? 0) / (scales.shape.at(-1) ?? 1);
-    return { groupSize: GGUF_GROUP, bits };
-  }
-
-  #get(name: string): MlxArray {
-    const array = this.#arrays.get(name);
-    if (array === undefined) throw this.#damaged(`"${name}" is missing`);
-    return array;
-  }
-
-  #damaged(why: string): KeepwarmError {
-    return new KeepwarmError("damaged-file", `The model file ${this.#path} cannot be used: ${why}.`);
+    this.#unfinished[Symbol.dispose]();
   }
 }
 
-/** Loads and computes all weights. The caller owns every array; see `disposeWeights`. */
-export const loadLlamaWeights = (runtime: MlxRuntime, ops: MlxOps, path: string, config: LlamaConfig): LlamaWeights => {
-  using scope = runtime.scope();
-  using tensors = new GgufTensors(runtime, ops, path);
-  using unfinished = new DisposableStack();
-  const { hiddenSize, intermediateSize, heads, kvHeads, headDim, vocabularySize } = config;
-  const own = (array: MlxArray): MlxArray => {
-    runtime.evaluate([array]);
-    return unfinished.use(scope.keep(array));
+const buildLayer = (builder: Builder, source: LlamaSource, config: LlamaConfig, index: number): LayerWeights => {
+  const { hiddenSize, intermediateSize, heads, kvHeads, headDim } = config;
+  const name = (part: LayerPart): string => source.names.layer(index) + source.names.parts[part];
+  const [all, shared] = [heads * headDim, kvHeads * headDim];
+  const rotary = source.hasNeighbouringPairs ? { order: halvesFromNeighbours(headDim) } : {};
+  return {
+    attentionNorm: builder.norm(name("attentionNorm"), hiddenSize),
+    q: builder.linear({ name: name("q"), rows: all, columns: hiddenSize, ...rotary }),
+    k: builder.linear({ name: name("k"), rows: shared, columns: hiddenSize, ...rotary }),
+    v: builder.linear({ name: name("v"), rows: shared, columns: hiddenSize }),
+    output: builder.linear({ name: name("output"), rows: hiddenSize, columns: all }),
+    mlpNorm: builder.norm(name("mlpNorm"), hiddenSize),
+    gate: builder.linear({ name: name("gate"), rows: intermediateSize, columns: hiddenSize }),
+    up: builder.linear({ name: name("up"), rows: intermediateSize, columns: hiddenSize }),
+    down: builder.linear({ name: name("down"), rows: hiddenSize, columns: intermediateSize }),
   };
-  const norm = (name: string): MlxArray => own(tensors.dense(name, [hiddenSize]));
-  const matrix = (array: MlxArray): Matrix => {
-    const rows = own(array);
-    return { kind: "dense", rows, columns: own(ops.transpose(rows, [1, 0])) };
-  };
-  const linear = (name: string, from: number, to: number): Linear => ({
-    matrix: matrix(tensors.dense(name, [to, from])),
-    bias: null,
-  });
-  // GGUF pairs neighbouring rows of q and k for rotary embedding; pairs half a head apart need no strided access.
-  const rotary = (name: string, count: number): Linear => {
-    const rows = tensors.dense(name, [count * headDim, hiddenSize]);
-    const pairs = ops.transpose(ops.reshape(rows, [count, headDim / 2, 2, hiddenSize]), [0, 2, 1, 3]);
-    return { matrix: matrix(ops.reshape(pairs, [count * headDim, hiddenSize])), bias: null };
-  };
-  const layers = Array.from({ length: config.layers }, (_, index): LayerWeights => {
-    const name = (leaf: string): string => `blk.${index}.${leaf}`;
-    return {
-      attentionNorm: norm(name("attn_norm")),
-      q: rotary(name("attn_q"), heads),
-      k: rotary(name("attn_k"), kvHeads),
-      v: linear(name("attn_v"), hiddenSize, kvHeads * headDim),
-      output: linear(name("attn_output"), heads * headDim, hiddenSize),
-      mlpNorm: norm(name("ffn_norm")),
-      gate: linear(name("ffn_gate"), hiddenSize, intermediateSize),
-      up: linear(name("ffn_up"), hiddenSize, intermediateSize),
-      down: linear(name("ffn_down"), intermediateSize, hiddenSize),
-    };
-  });
-  const embedding = matrix(tensors.dense("token_embd", [vocabularySize, hiddenSize]));
-  const weights: LlamaWeights = {
-    embedding,
-    head: { matrix: embedding, bias: null },
-    norm: norm("output_norm"),
-    layers,
-    ropePeriods: null,
-  };
-  unfinished.move();
-  return weights;
 };
+
+/** As kernels of the device want them: quantised on a GPU, float32 on a CPU, where quantised kernels are slow. */
+export const keepsQuantized = (runtime: MlxRuntime): boolean => runtime.device === "gpu";
+
+/** Loads all weights. The caller owns every array; see `disposeWeights`. */
+export const loadLlamaWeights = (
+  runtime: MlxRuntime,
+  ops: MlxOps,
+  { config, isHeadTied, source }: OpenedLlama,
+  isQuantized: boolean,
+): LlamaWeights =>
+  runtime.withoutCache(() => {
+    const { hiddenSize, vocabularySize, rope } = config;
+    const { names } = source;
+    source.refuseLayer(config.layers);
+    using builder = new Builder(new WeightLoader(runtime, ops, isQuantized), source);
+    const rows = { rows: vocabularySize, columns: hiddenSize };
+    const embedding = builder.matrix({ name: names.embedding, ...rows });
+    const isTied = isHeadTied ?? !source.has(names.head);
+    const weights: LlamaWeights = {
+      embedding,
+      head: isTied ? { matrix: embedding, bias: null } : builder.linear({ name: names.head, ...rows }),
+      norm: builder.norm(names.norm, hiddenSize),
+      layers: Array.from({ length: config.layers }, (_, index) => buildLayer(builder, source, config, index)),
+      ropePeriods:
+        rope.kind === "periods" ? runtime.arrayFrom(Float32Array.from(rope.periods), [rope.periods.length]) : null,
+    };
+    builder.finish();
+    return weights;
+  });
 
 const isArray = (part: MlxArray | Linear): part is MlxArray => !("matrix" in part);
 

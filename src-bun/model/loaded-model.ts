@@ -3,10 +3,11 @@ import { basename } from "node:path";
 import type { MlxOps } from "../mlx/ops.ts";
 import type { MlxRuntime } from "../mlx/runtime.ts";
 import { ChatTemplate } from "./chat-template.ts";
-import { readGgufModel } from "./gguf-metadata.ts";
+import { readGgufText } from "./gguf-metadata.ts";
 import { Llama } from "./llama.ts";
-import { disposeWeights, type LlamaWeights, loadLlamaWeights, weightBytes } from "./llama-weights.ts";
+import { disposeWeights, keepsQuantized, type LlamaWeights, loadLlamaWeights, weightBytes } from "./llama-weights.ts";
 import { namespaceOf } from "./namespace.ts";
+import { openLlama } from "./open-llama.ts";
 import type { TemplateRenderer } from "./template-renderer.ts";
 import { ModelTokenizer } from "./tokenizer.ts";
 
@@ -42,12 +43,14 @@ export class LoadedModel implements Disposable {
   }
 
   static async load(runtime: MlxRuntime, ops: MlxOps, path: string, renderer: TemplateRenderer): Promise<LoadedModel> {
-    const { config, text } = await readGgufModel(path);
+    const opened = openLlama(path);
+    using _files = opened.source;
+    const text = readGgufText(opened.metadata, path);
     const namespace = await namespaceOf(path, "float32");
     const tokenizer = new ModelTokenizer(text);
     const template = new ChatTemplate(text, tokenizer, renderer);
-    const weights = loadLlamaWeights(runtime, ops, path, config);
-    const llama = new Llama(runtime, ops, config, weights);
+    const weights = loadLlamaWeights(runtime, ops, opened, keepsQuantized(runtime));
+    const llama = new Llama(runtime, ops, opened.config, weights);
     return new LoadedModel({ path, namespace, llama, tokenizer, template, weights });
   }
 
