@@ -1,9 +1,13 @@
-// Live KV that earlier requests left behind (tips), and the longest prefix of a new prompt among them and the second
-// tier. Lives on the engine thread. The rules it follows are numbered in RULES.md.
+// The longest prefix of a new prompt among running requests, what they left behind in RAM, and the second tier.
+// Lives on the engine thread. The rules it follows are numbered in RULES.md.
+import { commonPrefix } from "../base/common-prefix.ts";
 import type { MissReason } from "../contract/engine.ts";
+import type { Found } from "../storage/ssd-cache.ts";
 import type { ColdTier } from "./cold-tier.ts";
-import { commonPrefix } from "./common-prefix.ts";
+import { isNextTurn, type KeptBlock, type KeptUnit, type Tip } from "./kept-unit.ts";
 import type { KvBlocks } from "./kv-blocks.ts";
+import { RamTier } from "./ram-tier.ts";
+import type { RetentionPolicy } from "./retention-policy.ts";
 
 /** What a request computes on. It ends with exactly one of `put` and `release`. */
 export type Take<Kv> = {
@@ -14,150 +18,321 @@ export type Take<Kv> = {
   readonly reason: MissReason | null;
 };
 
-type Tip<Kv> = {
-  readonly namespace: string;
-  readonly tokens: Uint32Array;
-  /** Length of the prompt whose answer ended here: a next turn shares at least this much. */
-  readonly promptTokens: number;
-  readonly kv: Kv;
+type OpenTake<Block> = {
+  readonly prompt: Uint32Array;
+  /** How often prompts went on from what this one goes on from. */
+  readonly uses: number;
+  readonly holds: readonly KeptBlock<Block>[];
 };
 
-type Found<Kv> = { readonly tip: Tip<Kv> | null; readonly length: number };
+/** Where RAM holds the longest prefix. */
+type Source<Kv, Block> = { readonly length: number } & (
+  | { readonly kind: "nothing" }
+  | { readonly kind: "tip"; readonly tip: Tip<Kv> }
+  | { readonly kind: "blocks"; readonly path: Found<KeptBlock<Block>>["path"] }
+  | { readonly kind: "live"; readonly kv: Kv }
+);
+
+type Begun<Kv, Block> = { readonly kv: Kv } & Pick<OpenTake<Block>, "holds" | "uses">;
+
+/** A restore that failed, and how much it was to give. */
+type Fault = { readonly kind: "miss"; readonly reason: MissReason; readonly length: number };
 
 export class PromptCache<Kv, Block> {
-  /** Budget in bytes for the tips. */
-  maxBytes: number;
   readonly #kv: KvBlocks<Kv, Block>;
   readonly #cold: ColdTier | null;
-  /** Least recently used first. */
-  readonly #tips: Tip<Kv>[] = [];
-  readonly #open = new Set<Take<Kv>>();
+  readonly #ram: RamTier<Kv, Block>;
+  readonly #open = new Map<Take<Kv>, OpenTake<Block>>();
+  /** Live KV that is being filled and belongs to no take yet. */
+  readonly #filling = new Set<Kv>();
+  /** Takes whose KV the cache owns, although their put threw afterwards. */
+  readonly #adopted = new WeakSet<Take<Kv>>();
+  #maxBytes: number;
 
-  constructor(options: { maxBytes: number; kv: KvBlocks<Kv, Block>; cold: ColdTier | null }) {
-    this.maxBytes = options.maxBytes;
+  constructor(options: {
+    maxBytes: number;
+    policy: RetentionPolicy;
+    kv: KvBlocks<Kv, Block>;
+    cold: ColdTier | null;
+  }) {
+    this.#maxBytes = options.maxBytes;
     this.#kv = options.kv;
     this.#cold = options.cold;
+    this.#ram = new RamTier(options.kv, options.policy);
+  }
+
+  /** Budget in bytes over tips, blocks and live KV. */
+  get maxBytes(): number {
+    return this.#maxBytes;
+  }
+
+  set maxBytes(bytes: number) {
+    this.#maxBytes = bytes;
+    this.evictToBudget();
+    this.reclaim();
+  }
+
+  get policy(): RetentionPolicy {
+    return this.#ram.policy;
+  }
+
+  set policy(policy: RetentionPolicy) {
+    this.#ram.policy = policy;
   }
 
   get tips(): number {
-    return this.#tips.length;
+    return this.#ram.tips;
   }
 
   get tipBytes(): number {
-    return this.#tips.reduce((sum, { kv }) => sum + this.#kv.bytes(kv), 0);
+    return this.#ram.tipBytes;
+  }
+
+  get blocks(): number {
+    return this.#ram.blocks;
+  }
+
+  get blockBytes(): number {
+    return this.#ram.blockBytes;
+  }
+
+  /** Of blocks that open takes hold. */
+  get heldBytes(): number {
+    return this.#ram.heldBytes;
+  }
+
+  /** Of what open takes compute on. */
+  get liveBytes(): number {
+    const live = [...this.#filling, ...[...this.#open.keys()].map(({ kv }) => kv)];
+    return live.reduce((sum, kv) => sum + this.#kv.bytes(kv), 0);
   }
 
   /** The longest usable prefix of the prompt, at most all but its last token, with room for `capacity` tokens. */
-  async take(tokens: Uint32Array, namespace: string, capacity: number): Promise<Take<Kv>> {
-    const limit = Math.max(0, tokens.length - 1);
-    let damage: string | null = null;
+  async take(prompt: Uint32Array, namespace: string, capacity: number): Promise<Take<Kv>> {
+    const wanted = prompt.subarray(0, Math.max(0, prompt.length - 1));
+    const room = Math.max(capacity, prompt.length);
+    let fault: Fault | null = null;
     // A damaged block leaves the second tier's look-up, so the second round asks for the good tokens before it.
     for (let round = 0; round < 2; round++) {
-      const durable = Math.min(limit, this.#cold?.longestDurablePrefix(tokens, namespace) ?? 0);
-      if (durable <= this.#longestTip(tokens, namespace, limit).length) break;
-      const restored = await this.#restore(tokens, namespace, durable, capacity);
+      const durable = this.#cold?.longestDurablePrefix(wanted, namespace) ?? 0;
+      if (durable <= this.#find(wanted, namespace).length) break;
+      const restored = await this.#restore(wanted, namespace, durable, room);
       if (restored.kind === "hit") {
-        const reason = this.#reason(tokens, namespace, durable, damage);
-        return this.#opened({ namespace, kv: restored.kv, cachedTokens: { ram: 0, ssd: durable }, reason });
+        const reason = this.#reason(wanted, namespace, durable, fault);
+        const take = { namespace, kv: restored.kv, cachedTokens: { ram: 0, ssd: durable }, reason };
+        return this.#opened(take, { prompt, uses: 1, holds: [] });
       }
-      damage = restored.message;
+      fault = restored;
     }
-    const found = this.#longestTip(tokens, namespace, limit);
-    const reason = this.#reason(tokens, namespace, found.length, damage);
-    return this.#opened({ ...this.#continue(found, namespace, capacity), reason });
+    const source = this.#find(wanted, namespace);
+    const reason = this.#reason(wanted, namespace, source.length, fault);
+    const { kv, uses, holds } = this.#begin(source, room);
+    return this.#opened(
+      { namespace, kv, cachedTokens: { ram: source.length, ssd: 0 }, reason },
+      { prompt, uses, holds },
+    );
   }
 
   /** Ends a take: the KV, whose positions are `tokens`, becomes the chat's tip. Requires at least one token. */
   put(take: Take<Kv>, tokens: Uint32Array, promptTokens: number): void {
     if (tokens.length === 0) throw new RangeError("an empty sequence cannot be kept");
-    this.#close(take);
     this.#kv.truncate(take.kv, tokens.length);
-    this.#tips.push({ namespace: take.namespace, tokens, promptTokens, kv: take.kv });
-    this.evictToBudget();
+    const { uses } = this.#close(take);
+    this.#ram.keep({ namespace: take.namespace, tokens, promptTokens, uses, kv: take.kv });
+    try {
+      this.evictToBudget();
+    } catch (thrown) {
+      this.#adopted.add(take);
+      throw thrown;
+    }
   }
 
-  /** Ends a take of which nothing is to be kept. */
+  /** Ends a take of which nothing is to be kept. Safe to call after a put that threw. */
   release(take: Take<Kv>): void {
+    if (this.#adopted.delete(take)) return;
     this.#close(take);
     this.#kv.dispose(take.kv);
   }
 
-  /** Lets the least recently used tips go until the rest fits the budget. */
-  evictToBudget(): void {
-    let bytes = this.tipBytes;
-    while (bytes > this.maxBytes) {
-      const oldest = this.#tips.shift();
-      if (oldest === undefined) return;
-      bytes -= this.#kv.bytes(oldest.kv);
-      this.#kv.dispose(oldest.kv);
-    }
-  }
-
   clear(): void {
-    for (const { kv } of this.#tips.splice(0)) this.#kv.dispose(kv);
+    this.#ram.clear();
   }
 
-  #opened(take: Take<Kv>): Take<Kv> {
-    this.#open.add(take);
+  /** Whether a unit may leave RAM now; one that may not is asked about again. */
+  protected canEvict(_unit: KeptUnit<Kv, Block>): boolean {
+    return true;
+  }
+
+  /** Lets units go until all, with `comingBytes` more, fits the budget or nothing more may go. */
+  protected evictToBudget(comingBytes = 0): void {
+    this.#ram.evict(this.#maxBytes - this.liveBytes - comingBytes, (unit) => this.canEvict(unit));
+  }
+
+  protected reclaim(): void {
+    this.#kv.reclaim();
+  }
+
+  #opened(take: Take<Kv>, open: OpenTake<Block>): Take<Kv> {
+    this.#filling.delete(take.kv);
+    this.#open.set(take, open);
     return take;
   }
 
-  #close(take: Take<Kv>): void {
-    if (!this.#open.delete(take)) throw new Error("a take was ended twice");
+  #close(take: Take<Kv>): OpenTake<Block> {
+    const open = this.#open.get(take);
+    if (open === undefined) throw new Error("a take was ended twice");
+    this.#open.delete(take);
+    for (const block of open.holds) this.#ram.endHold(block);
+    return open;
   }
 
-  #longestTip(tokens: Uint32Array, namespace: string, limit: number): Found<Kv> {
-    let best: Found<Kv> = { tip: null, length: 0 };
-    for (const tip of this.#tips) {
-      if (tip.namespace !== namespace) continue;
-      const length = Math.min(limit, commonPrefix(tip.tokens, tokens));
-      // Of equals the most recent: it is the one whose chat goes on.
-      if (length > 0 && length >= best.length) best = { tip, length };
+  /** The longest prefix in RAM; of equals what can be moved or lies in blocks comes before another request's live KV. */
+  #find(wanted: Uint32Array, namespace: string): Source<Kv, Block> {
+    let best: Source<Kv, Block> = { kind: "nothing", length: 0 };
+    const tip = this.#ram.findTip(wanted, namespace);
+    if (tip !== null) best = { kind: "tip", ...tip };
+    const blocks = this.#ram.findBlocks(wanted, namespace);
+    if (blocks.length > best.length) best = { kind: "blocks", ...blocks };
+    for (const [take, { prompt }] of this.#open) {
+      if (take.namespace !== namespace) continue;
+      const length = commonPrefix(this.#computed(take, prompt), wanted);
+      if (length > best.length) best = { kind: "live", kv: take.kv, length };
     }
     return best;
   }
 
-  #continue({ tip, length }: Found<Kv>, namespace: string, capacity: number): Omit<Take<Kv>, "reason"> {
-    const cachedTokens = { ram: length, ssd: 0 };
-    if (tip === null) return { namespace, kv: this.#kv.allocate(capacity), cachedTokens };
-    if (!isNextTurn(tip, length)) return { namespace, kv: this.#kv.clone(tip.kv, length, capacity), cachedTokens };
-    this.#tips.splice(this.#tips.indexOf(tip), 1);
-    this.#kv.truncate(tip.kv, length);
-    return { namespace, kv: tip.kv, cachedTokens };
+  /** What is known to be in a request's live KV: of its answer the cache knows nothing yet. */
+  #computed(take: Take<Kv>, prompt: Uint32Array): Uint32Array {
+    return prompt.subarray(0, this.#kv.length(take.kv));
+  }
+
+  #begin(source: Source<Kv, Block>, capacity: number): Begun<Kv, Block> {
+    switch (source.kind) {
+      case "nothing":
+        this.evictToBudget(this.#kv.liveBytesOf(capacity));
+        return { kv: this.#kv.allocate(capacity), uses: 0, holds: [] };
+      case "live":
+        this.evictToBudget(this.#kv.liveBytesOf(capacity));
+        return { kv: this.#kv.clone(source.kv, source.length, capacity), uses: 0, holds: [] };
+      case "tip": {
+        const { tip, length } = source;
+        const isNext = isNextTurn(tip.promptTokens, tip.tokens.length, length);
+        return isNext ? this.#move(tip, length, capacity) : this.#copy(tip, length, capacity);
+      }
+      case "blocks":
+        return this.#join(source, capacity);
+    }
+  }
+
+  #move(tip: Tip<Kv>, length: number, capacity: number): Begun<Kv, Block> {
+    this.#ram.removeTip(tip);
+    try {
+      this.evictToBudget(Math.max(tip.bytes, this.#kv.liveBytesOf(capacity)));
+      this.#kv.truncate(tip.kv, length);
+      this.#kv.reserve(tip.kv, capacity);
+    } catch (thrown) {
+      this.#kv.dispose(tip.kv);
+      throw thrown;
+    }
+    return { kv: tip.kv, uses: tip.uses + 1, holds: [] };
+  }
+
+  #copy(tip: Tip<Kv>, length: number, capacity: number): Begun<Kv, Block> {
+    this.#ram.hold(tip);
+    try {
+      this.evictToBudget(this.#kv.liveBytesOf(capacity));
+      return { kv: this.#kv.clone(tip.kv, length, capacity), uses: 0, holds: [] };
+    } finally {
+      this.#ram.endHold(tip);
+      this.#ram.touch(tip);
+    }
+  }
+
+  /** Blocks that nothing but this chat needs are moved and leave RAM; the others are copied and held. */
+  #join({ path, length }: Source<Kv, Block> & { kind: "blocks" }, capacity: number): Begun<Kv, Block> {
+    const moved = this.#removeOwn(path, length);
+    const shared = path.map(({ block }) => block.value).filter((unit) => !moved.has(unit));
+    for (const unit of shared) {
+      this.#ram.touch(unit);
+      this.#ram.hold(unit);
+    }
+    const parts = path.map(({ block: { value, start }, upTo }, index) => {
+      const end = path[index + 1]?.block.start ?? upTo;
+      return { block: value.block, tokens: end - start, isMoved: moved.has(value) };
+    });
+    try {
+      this.evictToBudget(this.#kv.liveBytesOf(capacity));
+      const uses = Math.max(0, ...[...moved].map((unit) => unit.uses + 1));
+      return { kv: this.#kv.join(parts, capacity), uses, holds: shared };
+    } catch (thrown) {
+      for (const unit of shared) this.#ram.endHold(unit);
+      throw thrown;
+    }
+  }
+
+  /** Takes the blocks at the path's end out of RAM that only this chat goes on from. */
+  #removeOwn(path: Found<KeptBlock<Block>>["path"], length: number): Set<KeptBlock<Block>> {
+    const own = new Set<KeptBlock<Block>>();
+    let next = length;
+    for (const { block } of [...path].reverse()) {
+      const { value } = block;
+      const isWhole = own.size === 0 ? isNextTurn(value.promptTokens, block.end, length) : next === block.end;
+      if (!isWhole || !this.#ram.isFree(value)) break;
+      this.#ram.removeBlock(value);
+      own.add(value);
+      next = block.start;
+    }
+    return own;
   }
 
   async #restore(
-    tokens: Uint32Array,
+    wanted: Uint32Array,
     namespace: string,
     length: number,
     capacity: number,
-  ): Promise<{ kind: "hit"; kv: Kv } | { kind: "miss"; message: string }> {
-    const kv = this.#kv.allocate(Math.max(capacity, length));
+  ): Promise<{ readonly kind: "hit"; readonly kv: Kv } | Fault> {
+    this.evictToBudget(this.#kv.liveBytesOf(capacity));
+    const kv = this.#kv.allocate(capacity);
+    this.#filling.add(kv);
     try {
-      const result = await this.#cold?.restore(namespace, tokens, length, (slots) =>
+      const result = await this.#cold?.restore(namespace, wanted, length, (slots) =>
         this.#kv.destinations(kv, slots, length),
       );
       if (result?.kind === "hit") {
         this.#kv.publish(kv, length);
         return { kind: "hit", kv };
       }
-      this.#kv.dispose(kv);
-      return { kind: "miss", message: result?.reason ?? "the SSD tier is off" };
+      this.#abandon(kv);
+      const message = result?.reason ?? "the SSD tier is off";
+      return { kind: "miss", reason: { kind: result?.isDamage ? "damaged-block" : "restore-failed", message }, length };
     } catch (thrown) {
-      this.#kv.dispose(kv);
+      this.#abandon(kv);
       throw thrown;
     }
   }
 
-  #reason(tokens: Uint32Array, namespace: string, length: number, damage: string | null): MissReason | null {
-    if (damage !== null) return { kind: "damaged-block", message: damage };
-    const kept = this.#longestTip(tokens, namespace, tokens.length).tip;
-    if (kept !== null && kept.tokens.length > length && length < tokens.length - 1) {
-      return { kind: "diverged", atToken: length };
+  #abandon(kv: Kv): void {
+    this.#filling.delete(kv);
+    this.#kv.dispose(kv);
+  }
+
+  /** Asked before anything is moved. */
+  #reason(wanted: Uint32Array, namespace: string, length: number, fault: Fault | null): MissReason | null {
+    if (fault !== null && length < fault.length) return fault.reason;
+    if (length > 0 && length === wanted.length) return null;
+    if (this.#ram.evicted.longestPrefix(namespace, wanted) > length) return { kind: "evicted" };
+    if (length === 0) return { kind: "cold" };
+    return this.#partsAt(wanted, namespace, length) ? { kind: "diverged", atToken: length } : null;
+  }
+
+  #partsAt(wanted: Uint32Array, namespace: string, length: number): boolean {
+    if (this.#ram.partsAt(wanted, namespace, length)) return true;
+    for (const [take, { prompt }] of this.#open) {
+      const computed = this.#computed(take, prompt);
+      if (take.namespace !== namespace || computed.length <= length) continue;
+      if (commonPrefix(computed, wanted) === length) return true;
     }
-    return length === 0 ? { kind: "cold" } : null;
+    const durable = this.#cold?.longestDurablePrefix(wanted, namespace) ?? 0;
+    return durable === length && this.#cold?.continuesDifferently(wanted, namespace) === true;
   }
 }
-
-/** A chat's next turn shares the whole prompt before it, so that at most the tail of an answer is given up. */
-const isNextTurn = <Kv>(tip: Tip<Kv>, length: number): boolean => length >= tip.promptTokens - 1;

@@ -1,18 +1,16 @@
 // Saves what a request added after it has been answered: cuts blocks from the live KV at once, then lets the store
 // write them one chat after the other. Lives on the engine thread.
 
+import { commonPrefix } from "../base/common-prefix.ts";
 import { messageOf } from "../base/errors.ts";
 import type { SsdCacheStore } from "../storage/ssd-cache.ts";
-import { commonPrefix } from "./common-prefix.ts";
+import { blockSpans, type TokenSpan } from "./block-spans.ts";
 import type { KvBlocks } from "./kv-blocks.ts";
-
-/** The longest span of tokens a block holds. */
-const BLOCK_TOKENS = 256;
 
 /** What write-behind needs of the store. */
 export type DurableStore = Pick<SsdCacheStore, "health" | "longestDurablePrefix" | "storeAsync">;
 
-type Span<Block> = { readonly start: number; readonly end: number; readonly block: Block };
+type Span<Block> = TokenSpan & { readonly block: Block };
 
 type Job<Block> = {
   readonly tokens: Uint32Array;
@@ -52,15 +50,15 @@ export class WriteBehind<Kv, Block> {
   schedule(tokens: Uint32Array, namespace: string, kv: Kv): void {
     const start = this.#covered(tokens, namespace);
     if (start >= tokens.length) return;
-    if (this.#pendingBytes() >= this.#maxBytes) {
-      this.#drop("more was computed than the SSD could take in time");
-      return;
+    const spans = this.#cut(kv, this.#fitting(start, tokens.length));
+    const end = spans.at(-1)?.end ?? start;
+    if (end > start) {
+      const bytes = spans.reduce((sum, { block }) => sum + this.#kv.blockBytes(block), 0);
+      const job = { tokens: tokens.slice(0, end), namespace, spans, bytes };
+      this.#pending.add(job);
+      this.#tail = this.#tail.then(() => this.#write(job));
     }
-    const spans = this.#cut(kv, start, tokens.length);
-    const bytes = spans.reduce((sum, { block }) => sum + this.#kv.blockBytes(block), 0);
-    const job = { tokens, namespace, spans, bytes };
-    this.#pending.add(job);
-    this.#tail = this.#tail.then(() => this.#write(job));
+    if (end < tokens.length) this.#drop("more was computed than the SSD could take in time");
   }
 
   /** Waits until all is durable or given up; what is not by then counts as dropped. */
@@ -88,13 +86,19 @@ export class WriteBehind<Kv, Block> {
     }
   }
 
-  #cut(kv: Kv, start: number, end: number): Span<Block>[] {
+  /** The leading spans of `start` to `end` whose copies stay within the bound. */
+  #fitting(start: number, end: number): TokenSpan[] {
+    let room = this.#maxBytes - this.#pendingBytes();
+    return blockSpans(start, end).filter((span) => {
+      room -= this.#kv.bytesOf(span.end - span.start);
+      return room >= 0;
+    });
+  }
+
+  #cut(kv: Kv, places: readonly TokenSpan[]): Span<Block>[] {
     const spans: Span<Block>[] = [];
     try {
-      for (let from = start; from < end; from += BLOCK_TOKENS) {
-        const to = Math.min(end, from + BLOCK_TOKENS);
-        spans.push({ start: from, end: to, block: this.#kv.cut(kv, from, to) });
-      }
+      for (const { start, end } of places) spans.push({ start, end, block: this.#kv.cut(kv, start, end) });
       return spans;
     } catch (thrown) {
       for (const { block } of spans) this.#kv.disposeBlock(block);

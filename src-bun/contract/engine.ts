@@ -37,7 +37,11 @@ export type CachedTokens = { readonly ram: number; readonly ssd: number };
 export type MissReason =
   | { readonly kind: "cold" }
   | { readonly kind: "diverged"; readonly atToken: number }
-  | { readonly kind: "damaged-block"; readonly message: string };
+  /** It was kept, but had to leave RAM for newer prompts, and the SSD has none of it either. */
+  | { readonly kind: "evicted" }
+  | { readonly kind: "damaged-block"; readonly message: string }
+  /** The SSD has it, but it could not be read this time. */
+  | { readonly kind: "restore-failed"; readonly message: string };
 
 export type FinishReason = "stop" | "length" | "cancelled";
 

@@ -1,5 +1,6 @@
 // The engine itself, on whichever thread it is made: MLX, the model, the prompt cache and its SSD tier.
 import { KeepwarmError } from "../base/errors.ts";
+import { LruRetention } from "../cache/lru-retention.ts";
 import { PromptCache } from "../cache/prompt-cache.ts";
 import { WriteBehind } from "../cache/write-behind.ts";
 import type { EngineStatus, GenerateProgress, GenerateRequest, GenerateResult, ModelInfo } from "../contract/engine.ts";
@@ -116,7 +117,12 @@ export class EngineCore {
       ops,
       model,
       shape,
-      cache: new PromptCache<LiveKv, KvBlock>({ maxBytes: this.#options.ramBudgetBytes, kv, cold: store }),
+      cache: new PromptCache<LiveKv, KvBlock>({
+        maxBytes: this.#options.ramBudgetBytes,
+        policy: new LruRetention(),
+        kv,
+        cold: store,
+      }),
       writeBehind:
         store &&
         new WriteBehind<LiveKv, KvBlock>({ kv, store, maxBytes: PENDING_WRITE_BYTES, onFault: this.#onSsdFault }),

@@ -1,14 +1,15 @@
 // The prompt cache's hands on MLX: cuts blocks from live KV, lends their addresses, and copies prefixes.
-import type { KvBlocks } from "../cache/kv-blocks.ts";
+import type { TokenSpan } from "../cache/block-spans.ts";
+import type { BlockPart, KvBlocks } from "../cache/kv-blocks.ts";
 import type { MlxArray } from "../mlx/array.ts";
 import type { MlxOps } from "../mlx/ops.ts";
 import type { MlxRuntime } from "../mlx/runtime.ts";
-import { LiveKv } from "../model/live-kv.ts";
+import { type CutKv, LiveKv } from "../model/live-kv.ts";
 import type { LlamaConfig } from "../model/llama-config.ts";
 import type { Slot, StoredTensorView } from "../storage/ssd-cache.ts";
 
-/** Keys and values of all layers, [kvHeads, tokens, headDim] each, computed and contiguous. */
-export type KvBlock = readonly MlxArray[];
+/** Keys and values of all layers, [1, kvHeads, tokens, headDim] each, computed and contiguous. */
+export type KvBlock = CutKv;
 
 /** All layers of full attention are one group: they are cut at the same tokens. */
 const FULL_ATTENTION = 0;
@@ -25,7 +26,7 @@ export class LlamaKvBlocks implements KvBlocks<LiveKv, KvBlock> {
   }
 
   allocate(capacity: number): LiveKv {
-    return new LiveKv(this.#runtime, this.#ops, this.#config, capacity);
+    return LiveKv.blank(this.#runtime, this.#ops, this.#config, capacity);
   }
 
   destinations(kv: LiveKv, slots: readonly Slot[], length: number): readonly StoredTensorView[] {
@@ -58,6 +59,19 @@ export class LlamaKvBlocks implements KvBlocks<LiveKv, KvBlock> {
     return kv.copyPrefix(length, capacity);
   }
 
+  join(parts: readonly BlockPart<KvBlock>[], capacity: number): LiveKv {
+    const own = parts.map(({ block, tokens, isMoved }) => ({ cut: block, tokens, isMoved }));
+    return LiveKv.join(this.#runtime, this.#ops, this.#config, own, capacity);
+  }
+
+  takeApart(kv: LiveKv, spans: readonly TokenSpan[]): readonly KvBlock[] {
+    return kv.takeApart(spans);
+  }
+
+  reserve(kv: LiveKv, capacity: number): void {
+    kv.reserve(capacity);
+  }
+
   cut(kv: LiveKv, start: number, end: number): KvBlock {
     const block = Array.from({ length: this.#config.layers }, (_, layer) => {
       const { keys, values } = kv.cut(layer, start, end);
@@ -65,6 +79,18 @@ export class LlamaKvBlocks implements KvBlocks<LiveKv, KvBlock> {
     }).flat();
     this.#runtime.evaluate(block);
     return block;
+  }
+
+  bytesOf(tokens: number): number {
+    return tokens * LiveKv.bytesPerToken(this.#config);
+  }
+
+  liveBytesOf(capacity: number): number {
+    return LiveKv.bytesFor(this.#config, capacity);
+  }
+
+  reclaim(): void {
+    this.#runtime.clearCache();
   }
 
   views(block: KvBlock): readonly StoredTensorView[] {

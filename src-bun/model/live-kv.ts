@@ -1,20 +1,29 @@
 // The KV cache that one request computes on: for each layer keys and values of [1, kvHeads, capacity, headDim].
 // The token axis lies inside the heads, so attention multiplies without a copy; room is kept ahead for growth in place.
 import type { MlxArray } from "../mlx/array.ts";
-import type { Dtype } from "../mlx/dtype.ts";
+import { DTYPES, type Dtype } from "../mlx/dtype.ts";
 import type { MlxOps } from "../mlx/ops.ts";
 import type { MlxRuntime } from "../mlx/runtime.ts";
 import type { LlamaConfig } from "./llama-config.ts";
 
 const GROWTH_TOKENS = 256;
+const DTYPE: Dtype = "float32";
 
 /** Keys and values of one layer. */
 export type LayerKv = { readonly keys: MlxArray; readonly values: MlxArray };
 
+/** Keys and values of all layers, keys before values: tokens that were cut from live KV. */
+export type CutKv = readonly MlxArray[];
+
+/** The first `tokens` of a cut; one that is moved is used up. */
+export type JoinPart = { readonly cut: CutKv; readonly tokens: number; readonly isMoved: boolean };
+
+type Piece = { readonly array: MlxArray | undefined; readonly tokens: number };
+
 const roomFor = (tokens: number): number => Math.ceil(Math.max(1, tokens) / GROWTH_TOKENS) * GROWTH_TOKENS;
 
 export class LiveKv implements Disposable {
-  readonly dtype: Dtype = "float32";
+  readonly dtype: Dtype = DTYPE;
   readonly #runtime: MlxRuntime;
   readonly #ops: MlxOps;
   readonly #config: LlamaConfig;
@@ -22,13 +31,54 @@ export class LiveKv implements Disposable {
   #length = 0;
   #capacity: number;
 
-  /** Room for `capacity` tokens, rounded up. */
-  constructor(runtime: MlxRuntime, ops: MlxOps, config: LlamaConfig, capacity: number) {
+  static bytesPerToken({ layers, kvHeads, headDim }: LlamaConfig): number {
+    return layers * 2 * kvHeads * headDim * DTYPES[DTYPE].itemSize;
+  }
+
+  /** What live KV takes that is made with room for `capacity` tokens. */
+  static bytesFor(config: LlamaConfig, capacity: number): number {
+    return roomFor(capacity) * LiveKv.bytesPerToken(config);
+  }
+
+  /** Its layers are yet to be filled. */
+  private constructor(runtime: MlxRuntime, ops: MlxOps, config: LlamaConfig, capacity: number) {
     this.#runtime = runtime;
     this.#ops = ops;
     this.#config = config;
     this.#capacity = roomFor(capacity);
-    this.#layers = Array.from({ length: config.layers }, () => ({ keys: this.#blank(), values: this.#blank() }));
+    this.#layers = [];
+  }
+
+  /** Live KV that holds no tokens yet, with room for `capacity`, rounded up. */
+  static blank(runtime: MlxRuntime, ops: MlxOps, config: LlamaConfig, capacity: number): LiveKv {
+    return new LiveKv(runtime, ops, config, capacity).#fill(() => []);
+  }
+
+  /**
+   * Live KV of the parts one after the other, made layer by layer; what is moved is freed on the way, so that at most
+   * one layer of it is held twice. Moved parts are used up also when it throws.
+   */
+  static join(
+    runtime: MlxRuntime,
+    ops: MlxOps,
+    config: LlamaConfig,
+    parts: readonly JoinPart[],
+    capacity: number,
+  ): LiveKv {
+    const length = parts.reduce((sum, { tokens }) => sum + tokens, 0);
+    const moved = parts.filter(({ isMoved }) => isMoved).map(({ cut }) => cut);
+    try {
+      const kv = new LiveKv(runtime, ops, config, Math.max(capacity, length)).#fill(
+        (index) => parts.map(({ cut, tokens }) => ({ array: cut[index], tokens })),
+        (layer) => {
+          for (const cut of moved) for (const array of cut.slice(2 * layer, 2 * layer + 2)) array[Symbol.dispose]();
+        },
+      );
+      kv.publish(length);
+      return kv;
+    } finally {
+      for (const cut of moved) for (const array of cut) array[Symbol.dispose]();
+    }
   }
 
   /** Tokens that all layers hold. */
@@ -96,17 +146,32 @@ export class LiveKv implements Disposable {
 
   /** A copy of the first `length` tokens with room for `capacity`, layer by layer. */
   copyPrefix(length: number, capacity: number): LiveKv {
+    const { arrays } = this;
     const copy = new LiveKv(this.#runtime, this.#ops, this.#config, Math.max(length, capacity));
-    for (let layer = 0; layer < this.#layers.length; layer++) {
-      using scope = this.#runtime.scope();
-      const { keys, values } = this.cut(layer, 0, length);
-      scope.add(keys);
-      scope.add(values);
-      copy.write(layer, keys, values);
-      this.#runtime.evaluate(copy.layerArrays(layer));
-    }
-    copy.advance(length);
+    copy.#fill((index) => [{ array: arrays[index], tokens: length }]);
+    copy.publish(length);
     return copy;
+  }
+
+  /** Cuts the spans, layer by layer, each freed once it is cut, so that at most one is held twice. Nothing of this is left. */
+  takeApart(spans: readonly { readonly start: number; readonly end: number }[]): CutKv[] {
+    const cuts = spans.map((): MlxArray[] => []);
+    try {
+      for (const [layer, { keys, values }] of this.#layers.entries()) {
+        for (const [index, { start, end }] of spans.entries()) {
+          const cut = this.cut(layer, start, end);
+          cuts[index]?.push(cut.keys, cut.values);
+        }
+        this.#runtime.evaluate(cuts.flatMap((cut) => cut.slice(-2)));
+        for (const array of [keys, values]) array[Symbol.dispose]();
+      }
+      return cuts;
+    } catch (thrown) {
+      for (const array of cuts.flat()) array[Symbol.dispose]();
+      throw thrown;
+    } finally {
+      this[Symbol.dispose]();
+    }
   }
 
   /** Contiguous copies of a layer's tokens from `start` to `end`, not yet computed; the caller owns them. */
@@ -129,21 +194,39 @@ export class LiveKv implements Disposable {
     return layer;
   }
 
-  #blank(): MlxArray {
+  /** Makes the layers one after the other, each computed before the next; `piecesOf` says what stands in each array. */
+  #fill(piecesOf: (arrayIndex: number) => readonly Piece[], onLayer: (layer: number) => void = () => undefined): this {
+    try {
+      for (let layer = 0; layer < this.#config.layers; layer++) {
+        const made = { keys: this.#placed(piecesOf(2 * layer)), values: this.#placed(piecesOf(2 * layer + 1)) };
+        this.#layers.push(made);
+        this.#runtime.evaluate([made.keys, made.values]);
+        onLayer(layer);
+      }
+      return this;
+    } catch (thrown) {
+      this[Symbol.dispose]();
+      throw thrown;
+    }
+  }
+
+  /** The pieces one after the other, with room behind them; not yet computed, the caller owns it. */
+  #placed(pieces: readonly Piece[]): MlxArray {
     using scope = this.#runtime.scope();
     const { kvHeads, headDim } = this.#config;
-    const array = scope.keep(this.#ops.zeros([1, kvHeads, this.#capacity, headDim], this.dtype));
-    this.#runtime.evaluate([array]);
-    return array;
+    let whole = this.#ops.zeros([1, kvHeads, this.#capacity, headDim], this.dtype);
+    let at = 0;
+    for (const { array, tokens } of pieces) {
+      if (array === undefined) throw new RangeError("a cut of fewer layers than the model's");
+      const piece = this.#ops.slice(array, [0, 0, 0, 0], [1, kvHeads, tokens, headDim]);
+      whole = this.#ops.sliceUpdate(whole, piece, [0, 0, at, 0], [1, kvHeads, at + tokens, headDim]);
+      at += tokens;
+    }
+    return scope.keep(whole);
   }
 
   #grown(array: MlxArray): MlxArray {
-    using scope = this.#runtime.scope();
-    const { kvHeads, headDim } = this.#config;
-    const stop = [1, kvHeads, this.#length, headDim];
-    const held = this.#ops.slice(array, [0, 0, 0, 0], stop);
-    const room = this.#ops.zeros([1, kvHeads, this.#capacity, headDim], this.dtype);
-    const grown = scope.keep(this.#ops.sliceUpdate(room, held, [0, 0, 0, 0], stop));
+    const grown = this.#placed([{ array, tokens: this.#length }]);
     array[Symbol.dispose]();
     return grown;
   }

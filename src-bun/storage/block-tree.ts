@@ -1,5 +1,7 @@
 // The prefix tree of one namespace over exact token ids. A block continues its parent at any token of it, so two
 // prompts that part inside a block share what lies before. Knows neither files nor tensors: `Value` is the owner's.
+import { commonPrefix } from "../base/common-prefix.ts";
+
 export type TreeBlock<Value> = {
   readonly key: string;
   readonly parent: TreeBlock<Value> | null;
@@ -22,19 +24,16 @@ type Node<Value> = TreeBlock<Value> & { readonly children: Map<number, Node<Valu
 /** A block has at most 256 tokens and a token id 32 bits, so this is a safe integer. */
 const childKey = (offset: number, token: number): number => offset * 2 ** 32 + token;
 
-const matchLength = (block: Uint32Array, tokens: Uint32Array, at: number): number => {
-  const limit = Math.min(block.length, tokens.length - at);
-  let length = 0;
-  while (length < limit && block[length] === tokens[at + length]) length += 1;
-  return length;
-};
-
 export class BlockTree<Value> {
   readonly #roots = new Map<number, Node<Value>>();
   readonly #byKey = new Map<string, Node<Value>>();
 
   get size(): number {
     return this.#byKey.size;
+  }
+
+  *values(): Generator<Value> {
+    for (const { value } of this.#byKey.values()) yield value;
   }
 
   get(key: string): TreeBlock<Value> | undefined {
@@ -46,10 +45,25 @@ export class BlockTree<Value> {
     const path: PathPart<Value>[] = [];
     let length = 0;
     for (let node = this.#child(null, tokens, 0); node !== undefined; node = this.#child(node, tokens, length)) {
-      length = node.start + matchLength(node.tokens, tokens, node.start);
+      length = node.start + commonPrefix(node.tokens, tokens.subarray(node.start));
       path.push({ block: node, upTo: length });
     }
     return { length, path };
+  }
+
+  /** Whether a block goes on, with other tokens, where the longest prefix of `tokens` ends. */
+  continuesDifferently(tokens: Uint32Array): boolean {
+    const { length, path } = this.find(tokens);
+    const last = path.at(-1);
+    if (last === undefined || length === tokens.length) return false;
+    if (length < last.block.end) return true;
+    const children = this.#byKey.get(last.block.key)?.children.values() ?? [];
+    return [...children].some(({ start }) => start === length);
+  }
+
+  /** Whether no other block continues this one. */
+  isLeaf(key: string): boolean {
+    return this.#byKey.get(key)?.children.size === 0;
   }
 
   /**

@@ -11,7 +11,8 @@ import { namespacePath, nextFileNumber, openNamespaces } from "./open-namespaces
 import { type BlockPlace, type Slot, type StoredBlock, StoredNamespace } from "./stored-namespace.ts";
 import { type StoredTensorView, tokenSlice } from "./stored-tensor-view.ts";
 
-export type { Slot, StoredBlock } from "./stored-namespace.ts";
+export { BlockTree, type Found, type TreeBlock } from "./block-tree.ts";
+export { MAX_BLOCK_TOKENS, type Slot, type StoredBlock } from "./stored-namespace.ts";
 export type { StoredTensorView } from "./stored-tensor-view.ts";
 
 export type SsdCacheOptions = {
@@ -25,8 +26,14 @@ export type SsdCacheOptions = {
 
 export type RestoreOutcome =
   | { readonly kind: "hit"; readonly tokens: number }
-  /** `goodTokens` leading tokens were read and are right, or are still offered by the look-up. */
-  | { readonly kind: "miss"; readonly reason: string; readonly goodTokens: number };
+  | {
+      readonly kind: "miss";
+      readonly reason: string;
+      /** Whether the bytes are at fault; else it may work another time. */
+      readonly isDamage: boolean;
+      /** So many leading tokens were read and are right, or are still offered by the look-up. */
+      readonly goodTokens: number;
+    };
 
 export type SsdHealth =
   | { readonly kind: "up" }
@@ -106,6 +113,11 @@ export class SsdCacheStore {
     return this.#namespaces.get(ns)?.tree.find(tokens).length ?? 0;
   }
 
+  /** Whether something that is stored goes on, with other tokens, where the longest durable prefix ends. */
+  continuesDifferently(tokens: Uint32Array, ns: string): boolean {
+    return this.#namespaces.get(ns)?.tree.continuesDifferently(tokens) ?? false;
+  }
+
   hasDurablePrefix(tokens: Uint32Array, ns: string): boolean {
     return this.longestDurablePrefix(tokens, ns) === tokens.length;
   }
@@ -122,7 +134,12 @@ export class SsdCacheStore {
     const found = namespace?.tree.find(wanted) ?? { length: 0, path: [] };
     const slots = namespace?.slots(length) ?? null;
     if (namespace === undefined || slots === null || length === 0 || found.length < length)
-      return { kind: "miss", reason: `${found.length} of ${length} tokens are stored.`, goodTokens: found.length };
+      return {
+        kind: "miss",
+        reason: `${found.length} of ${length} tokens are stored.`,
+        isDamage: false,
+        goodTokens: found.length,
+      };
     const destinations = allocate(slots);
     checkDestinations(slots, destinations);
     const keys = namespace.pathKeys(wanted, found.path);
@@ -131,8 +148,9 @@ export class SsdCacheStore {
     const bad = outcomes.findIndex((outcome) => outcome.status === "rejected");
     const [part, outcome] = [found.path[bad], outcomes[bad]];
     if (part === undefined || outcome?.status !== "rejected") return { kind: "hit", tokens: length };
-    this.#letGo(namespace, part, outcome.reason);
-    return { kind: "miss", reason: messageOf(outcome.reason), goodTokens: part.block.start };
+    const isDamage = damage.includes(codeOf(outcome.reason));
+    if (isDamage) this.#letGo(namespace, part, outcome.reason);
+    return { kind: "miss", reason: messageOf(outcome.reason), isDamage, goodTokens: part.block.start };
   }
 
   /** Bytes in the files, blocks that a look-up can reach, and namespaces. */
@@ -231,7 +249,7 @@ export class SsdCacheStore {
 
   /** A damaged block and what continues it leave the look-up, here and after the next start. */
   #letGo(namespace: StoredNamespace, { block }: PathPart<BlockPlace>, thrown: unknown): void {
-    if (!damage.includes(codeOf(thrown)) || namespace.tree.get(block.key) !== block) return;
+    if (namespace.tree.get(block.key) !== block) return;
     const blocks = namespace.tree.remove(block.key);
     this.#log(`${blocks} blocks of a prompt are let go: ${messageOf(thrown)}`);
     const { path, offset } = block.value;

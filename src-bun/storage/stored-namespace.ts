@@ -13,7 +13,8 @@ export type StoredBlock = {
   readonly tensors: readonly StoredTensorView[];
 };
 
-const MAX_BLOCK_TOKENS = 256;
+/** The longest span of tokens that a block holds. */
+export const MAX_BLOCK_TOKENS = 256;
 
 export type BlockPlace = { readonly path: string; readonly offset: number };
 export type Slot = Pick<TensorRecord, "dtype" | "shape" | "itemSize" | "group">;

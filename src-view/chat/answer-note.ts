@@ -4,10 +4,23 @@ import type { Figures } from "./conversation.ts";
 
 export type AnswerNote = { readonly line: string; readonly details: readonly string[] };
 
+const coldText = (reason: Figures["missReason"]): string => {
+  switch (reason?.kind) {
+    case "damaged-block":
+    case "restore-failed":
+      return texts.note.damaged;
+    case "evicted":
+      return texts.note.evicted;
+    case "cold":
+    case "diverged":
+    case undefined:
+      return texts.note.cold;
+  }
+};
+
 const warmth = ({ cachedTokens, promptTokens, missReason }: Figures): string => {
   const warm = cachedTokens.ram + cachedTokens.ssd;
-  if (warm > 0) return texts.note.warm(warm, promptTokens);
-  return missReason?.kind === "damaged-block" ? texts.note.damaged : texts.note.cold;
+  return warm > 0 ? texts.note.warm(warm, promptTokens) : coldText(missReason);
 };
 
 const ending = ({ finishReason }: Figures): readonly string[] => {
@@ -27,6 +40,10 @@ const reason = ({ missReason }: Figures): readonly string[] => {
       return [texts.details.diverged(missReason.atToken)];
     case "damaged-block":
       return [texts.details.damaged(missReason.message)];
+    case "evicted":
+      return [texts.details.evicted];
+    case "restore-failed":
+      return [texts.details.restoreFailed(missReason.message)];
     case "cold":
     case undefined:
       return [];

@@ -115,6 +115,7 @@ export const texts = {
     warm: (warm: number, all: number) => `${formatCount(warm)} of ${formatCount(all)} prompt tokens were warm`,
     cold: "new: first time this text was seen",
     damaged: "new: what was kept could not be read",
+    evicted: "new: it was kept, but had to make room",
     firstToken: (ms: number) => `first token after ${formatDuration(ms)}`,
     rate: (tokensPerSecond: number) => formatRate(tokensPerSecond),
     stopped: "stopped",
@@ -126,6 +127,8 @@ export const texts = {
     diverged: (atToken: number) =>
       `The prompt parts from what was kept at token ${formatCount(atToken)}; from there it was computed.`,
     damaged: (message: string) => `A kept block could not be used: ${message}`,
+    evicted: "More of the prompt was kept, but it had to make room for newer ones.",
+    restoreFailed: (message: string) => `What the SSD keeps could not be read this time: ${message}`,
     written: (tokens: number) => `${formatCount(tokens)} tokens were written.`,
     prefill: (tokensPerSecond: number) => `New prompt tokens were read at ${formatRate(tokensPerSecond)}.`,
   },

@@ -1,25 +1,51 @@
-import type { KvBlocks } from "../../src-bun/cache/kv-blocks.ts";
+import type { TokenSpan } from "../../src-bun/cache/block-spans.ts";
+import type { BlockPart, KvBlocks } from "../../src-bun/cache/kv-blocks.ts";
 import type { StoredTensorView } from "../../src-bun/storage/ssd-cache.ts";
 
-/** Live KV without tensors: it knows its length. A byte a token. */
-export type FakeKv = { length: number; isDisposed: boolean };
+/** Live KV without tensors: it knows what was computed into it. A byte a token, room included. */
+export type FakeKv = { content: Uint32Array; capacity: number; isDisposed: boolean };
+
+/** It remembers all tokens before it, so that a test can tell whose it is. */
+export type FakeBlock = TokenSpan & { readonly prefix: Uint32Array; isDisposed: boolean };
 
 export const tokens = (...ids: number[]): Uint32Array => Uint32Array.from(ids);
 
-/** Counts what is alive and what was copied. A block is its number of tokens. */
-export class FakeKvBlocks implements KvBlocks<FakeKv, number> {
-  live = 0;
-  liveBlocks = 0;
-  clones = 0;
-  readonly cuts: { start: number; end: number }[] = [];
+export const joined = (...parts: readonly Uint32Array[]): Uint32Array =>
+  Uint32Array.from(parts.flatMap((part) => [...part]));
 
-  grow(kv: FakeKv, length: number): void {
-    kv.length = length;
+/** Knows what is alive, counts what was copied, and throws on a use after the end. */
+export class FakeKvBlocks implements KvBlocks<FakeKv, FakeBlock> {
+  readonly live = new Set<FakeKv>();
+  readonly blocks = new Set<FakeBlock>();
+  clones = 0;
+  growths = 0;
+  reclaims = 0;
+  readonly cuts: TokenSpan[] = [];
+  readonly joins: (readonly BlockPart<FakeBlock>[])[] = [];
+
+  get liveBytes(): number {
+    return [...this.live].reduce((sum, { capacity }) => sum + capacity, 0);
   }
 
-  allocate(): FakeKv {
-    this.live++;
-    return { length: 0, isDisposed: false };
+  get bytesAlive(): number {
+    return [...this.blocks].reduce((sum, { start, end }) => sum + end - start, this.liveBytes);
+  }
+
+  /** What a model does: computes until `all` is in the KV. */
+  compute(kv: FakeKv, all: Uint32Array): void {
+    if (kv.isDisposed) throw new RangeError("computed on freed memory");
+    kv.content = all;
+    this.reserve(kv, all.length);
+  }
+
+  allocate(capacity: number): FakeKv {
+    const kv = { content: tokens(), capacity: Math.max(1, capacity), isDisposed: false };
+    this.live.add(kv);
+    return kv;
+  }
+
+  liveBytesOf(capacity: number): number {
+    return Math.max(1, capacity);
   }
 
   destinations(): readonly StoredTensorView[] {
@@ -27,50 +53,89 @@ export class FakeKvBlocks implements KvBlocks<FakeKv, number> {
   }
 
   publish(kv: FakeKv, length: number): void {
-    kv.length = length;
+    kv.content = new Uint32Array(length);
   }
 
   length(kv: FakeKv): number {
-    return kv.length;
+    return kv.content.length;
   }
 
   bytes(kv: FakeKv): number {
-    return kv.length;
+    return kv.capacity;
+  }
+
+  reserve(kv: FakeKv, capacity: number): void {
+    if (capacity <= kv.capacity) return;
+    this.growths++;
+    kv.capacity = capacity;
   }
 
   truncate(kv: FakeKv, length: number): void {
-    if (length > kv.length) throw new RangeError("longer than it is");
-    kv.length = length;
+    if (length > kv.content.length) throw new RangeError("longer than it is");
+    kv.content = kv.content.subarray(0, length);
   }
 
-  clone(kv: FakeKv, length: number): FakeKv {
-    if (kv.isDisposed || length > kv.length) throw new RangeError("cannot be copied");
+  clone(kv: FakeKv, length: number, capacity: number): FakeKv {
+    if (kv.isDisposed || length > kv.content.length) throw new RangeError("cannot be copied");
     this.clones++;
-    return { ...this.allocate(), length };
+    const copy = this.allocate(Math.max(length, capacity));
+    copy.content = kv.content.slice(0, length);
+    return copy;
   }
 
-  cut(kv: FakeKv, start: number, end: number): number {
-    if (kv.isDisposed || end > kv.length) throw new RangeError("cannot be cut");
+  join(parts: readonly BlockPart<FakeBlock>[], capacity: number): FakeKv {
+    this.joins.push([...parts]);
+    const content = joined(
+      ...parts.map(({ block, tokens }) => {
+        if (block.isDisposed) throw new RangeError("joined from a freed block");
+        return block.prefix.subarray(block.start, block.start + tokens);
+      }),
+    );
+    const kv = this.allocate(Math.max(capacity, content.length));
+    kv.content = content;
+    for (const { block, isMoved } of parts) if (isMoved) this.disposeBlock(block);
+    return kv;
+  }
+
+  cut(kv: FakeKv, start: number, end: number): FakeBlock {
+    if (kv.isDisposed || end > kv.content.length) throw new RangeError("cannot be cut");
     this.cuts.push({ start, end });
-    this.liveBlocks++;
-    return end - start;
+    const block = { start, end, prefix: kv.content.slice(0, end), isDisposed: false };
+    this.blocks.add(block);
+    return block;
+  }
+
+  takeApart(kv: FakeKv, spans: readonly TokenSpan[]): readonly FakeBlock[] {
+    try {
+      return spans.map(({ start, end }) => this.cut(kv, start, end));
+    } finally {
+      this.dispose(kv);
+    }
+  }
+
+  bytesOf(count: number): number {
+    return count;
   }
 
   views(): readonly StoredTensorView[] {
     return [];
   }
 
-  blockBytes(block: number): number {
-    return block;
+  blockBytes({ start, end }: FakeBlock): number {
+    return end - start;
   }
 
   dispose(kv: FakeKv): void {
-    if (kv.isDisposed) throw new Error("disposed of twice");
+    if (!this.live.delete(kv)) throw new Error("disposed of twice");
     kv.isDisposed = true;
-    this.live--;
   }
 
-  disposeBlock(): void {
-    this.liveBlocks--;
+  disposeBlock(block: FakeBlock): void {
+    if (!this.blocks.delete(block)) throw new Error("a block was disposed of twice");
+    block.isDisposed = true;
+  }
+
+  reclaim(): void {
+    this.reclaims++;
   }
 }

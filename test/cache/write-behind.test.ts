@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { commonPrefix } from "../../src-bun/cache/common-prefix.ts";
+import { commonPrefix } from "../../src-bun/base/common-prefix.ts";
 import { type DurableStore, WriteBehind } from "../../src-bun/cache/write-behind.ts";
-import { type FakeKv, FakeKvBlocks, tokens } from "./fake-kv-blocks.ts";
+import { type FakeBlock, type FakeKv, FakeKvBlocks, tokens } from "./fake-kv-blocks.ts";
 
 type Save = { readonly spans: { start: number; end: number }[]; settle(outcome: boolean | Error): void };
 
@@ -34,10 +34,10 @@ const setUp = (maxBytes = 1_000_000) => {
   const onFault = (reason: string | null): void => {
     faults.push(reason);
   };
-  const writeBehind = new WriteBehind<FakeKv, number>({ kv, store, maxBytes, onFault });
-  const schedule = (all: Uint32Array): void =>
-    writeBehind.schedule(all, "a", { length: all.length, isDisposed: false });
-  return { kv, store, writeBehind, schedule, faults };
+  const writeBehind = new WriteBehind<FakeKv, FakeBlock>({ kv, store, maxBytes, onFault });
+  const liveWith = (content: Uint32Array): FakeKv => ({ content, capacity: content.length, isDisposed: false });
+  const schedule = (all: Uint32Array): void => writeBehind.schedule(all, "a", liveWith(all));
+  return { kv, store, writeBehind, schedule, liveWith, faults };
 };
 
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -53,10 +53,10 @@ describe("write-behind", () => {
       { start: 256, end: 512 },
       { start: 512, end: 600 },
     ]);
-    expect(kv.liveBlocks).toBe(3);
+    expect(kv.blocks.size).toBe(3);
     store.saves[0]?.settle(true);
     await settled();
-    expect(kv.liveBlocks).toBe(0);
+    expect(kv.blocks.size).toBe(0);
   });
 
   test("R11 writes nothing that is durable already", async () => {
@@ -91,7 +91,7 @@ describe("write-behind", () => {
     await settled();
     expect(faults).toEqual(["the disk is full"]);
     expect(writeBehind.status).toEqual({ pendingJobs: 0, droppedJobs: 1, lastError: "the disk is full" });
-    expect(kv.liveBlocks).toBe(0);
+    expect(kv.blocks.size).toBe(0);
   });
 
   test("R13 a save that the store gave up is counted with the store's own reason", async () => {
@@ -119,19 +119,35 @@ describe("write-behind", () => {
   });
 
   test("R13 blocks that were cut before one failed to be are freed", () => {
-    const { kv, writeBehind } = setUp();
-    expect(() => writeBehind.schedule(counting(600), "a", { length: 300, isDisposed: false })).toThrow("cannot be cut");
+    const { kv, writeBehind, liveWith } = setUp();
+    expect(() => writeBehind.schedule(counting(600), "a", liveWith(counting(300)))).toThrow("cannot be cut");
     expect(kv.cuts).toHaveLength(1);
-    expect(kv.liveBlocks).toBe(0);
+    expect(kv.blocks.size).toBe(0);
     expect(writeBehind.status.pendingJobs).toBe(0);
   });
 
   test("R12 drops what comes faster than it can be written instead of growing", async () => {
-    const { schedule, writeBehind, kv } = setUp(10);
+    const { schedule, writeBehind, kv } = setUp(12);
     schedule(counting(10));
     schedule(Uint32Array.from([9, 9, 9]));
-    expect(writeBehind.status.droppedJobs).toBe(1);
-    expect(kv.liveBlocks).toBe(1);
+    expect(writeBehind.status).toMatchObject({ pendingJobs: 1, droppedJobs: 1 });
+    expect(kv.bytesAlive).toBe(10);
+  });
+
+  test("R12 of a prompt beyond the bound the leading blocks that fit are written, and the rest is asked for again", async () => {
+    const { schedule, store, writeBehind, kv } = setUp(600);
+    schedule(counting(1000));
+    expect(kv.bytesAlive).toBe(512);
+    expect(writeBehind.status).toMatchObject({ pendingJobs: 1, droppedJobs: 1 });
+    await settled();
+    store.saves[0]?.settle(true);
+    await settled();
+    expect(store.durable).toEqual(counting(512));
+    schedule(counting(1000));
+    expect(kv.cuts.slice(2)).toEqual([
+      { start: 512, end: 768 },
+      { start: 768, end: 1000 },
+    ]);
   });
 
   test("R14 a flush waits for what is pending, and counts what misses the deadline", async () => {

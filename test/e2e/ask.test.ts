@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { commonPrefix } from "../../src-bun/cache/common-prefix.ts";
+import { commonPrefix } from "../../src-bun/base/common-prefix.ts";
 import { ChatTemplate } from "../../src-bun/model/chat-template.ts";
 import { readGgufModel } from "../../src-bun/model/gguf-metadata.ts";
 import { ModelTokenizer } from "../../src-bun/model/tokenizer.ts";
 import { acquireFileLock } from "../../src-bun/platform/file-lock.ts";
-import { TemporaryFolder } from "../support/temporary-folder.ts";
 import { templateRenderer } from "../support/template-worker.ts";
+import { TemporaryFolder } from "../support/temporary-folder.ts";
 import { testSetup } from "../support/test-setup.ts";
 import { type AskAnswer, askJson, runKeepwarm } from "./ask-keepwarm.ts";
 import { KeepwarmProcess } from "./keepwarm-process.ts";

@@ -1,6 +1,7 @@
 // The starter model in this process, for tests that look inside the engine.
 import { availableParallelism } from "node:os";
 import type { ColdTier } from "../../src-bun/cache/cold-tier.ts";
+import { LruRetention } from "../../src-bun/cache/lru-retention.ts";
 import { PromptCache } from "../../src-bun/cache/prompt-cache.ts";
 import type { ChatMessage } from "../../src-bun/contract/engine.ts";
 import { Forward, type PieceShape } from "../../src-bun/engine/forward.ts";
@@ -48,8 +49,8 @@ export class Starter implements Disposable {
     return this.model.template.encode({ messages }, new AbortController().signal);
   }
 
-  promptCache(cold: ColdTier | null = null): PromptCache<LiveKv, KvBlock> {
-    return new PromptCache<LiveKv, KvBlock>({ maxBytes: 2 ** 31, kv: this.kv, cold });
+  promptCache(cold: ColdTier | null = null, maxBytes = 2 ** 31): PromptCache<LiveKv, KvBlock> {
+    return new PromptCache<LiveKv, KvBlock>({ maxBytes, policy: new LruRetention(), kv: this.kv, cold });
   }
 
   /** Logits of the last of `ids`, computed after what `kv` holds. */

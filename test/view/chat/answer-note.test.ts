@@ -17,6 +17,11 @@ test("a cold answer says why", () => {
   const note = answerNote(someResult({ cachedTokens: none, missReason: damaged }));
   expect(note.line).toStartWith("new: what was kept could not be read");
   expect(note.details).toContain("A kept block could not be used: its checksum differs.");
+  const failed = { kind: "restore-failed", message: "the reader ended." } as const;
+  const { details } = answerNote(someResult({ missReason: failed }));
+  expect(details).toContain("What the SSD keeps could not be read this time: the reader ended.");
+  const evicted = answerNote(someResult({ cachedTokens: none, missReason: { kind: "evicted" } }));
+  expect(evicted.line).toStartWith("new: it was kept, but had to make room · ");
 });
 
 test("the tooltip says at which token the kept prompt parted", () => {
