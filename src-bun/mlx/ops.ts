@@ -39,8 +39,17 @@ export class MlxOps {
     return this.#runtime.adopt(this.#runtime.library.value("mlx_array_new_float32", value));
   }
 
+  integer(value: number): MlxArray {
+    return this.#runtime.adopt(this.#runtime.library.value("mlx_array_new_int", value));
+  }
+
   asType(array: MlxArray, dtype: Dtype): MlxArray {
     return this.#make("mlx_astype", array.handle, DTYPES[dtype].id);
+  }
+
+  /** The same bits read as another type of the same size. */
+  view(array: MlxArray, dtype: Dtype): MlxArray {
+    return this.#make("mlx_view", array.handle, DTYPES[dtype].id);
   }
 
   /** Rows one after another in memory; a copy where they are not. */
@@ -75,8 +84,42 @@ export class MlxOps {
     return this.#make("mlx_add", a.handle, b.handle);
   }
 
+  subtract(a: MlxArray, b: MlxArray): MlxArray {
+    return this.#make("mlx_subtract", a.handle, b.handle);
+  }
+
   multiply(a: MlxArray, b: MlxArray): MlxArray {
     return this.#make("mlx_multiply", a.handle, b.handle);
+  }
+
+  divide(a: MlxArray, b: MlxArray): MlxArray {
+    return this.#make("mlx_divide", a.handle, b.handle);
+  }
+
+  minimum(a: MlxArray, b: MlxArray): MlxArray {
+    return this.#make("mlx_minimum", a.handle, b.handle);
+  }
+
+  maximum(a: MlxArray, b: MlxArray): MlxArray {
+    return this.#make("mlx_maximum", a.handle, b.handle);
+  }
+
+  leftShift(array: MlxArray, bits: MlxArray): MlxArray {
+    return this.#make("mlx_left_shift", array.handle, bits.handle);
+  }
+
+  /** Largest element along `axis`, which stays with length 1. */
+  max(array: MlxArray, axis: number): MlxArray {
+    return this.#make("mlx_max_axis", array.handle, axis, true);
+  }
+
+  /** Sum along `axis`, which stays with length 1. */
+  sum(array: MlxArray, axis: number): MlxArray {
+    return this.#make("mlx_sum_axis", array.handle, axis, true);
+  }
+
+  concatenate(arrays: readonly MlxArray[], axis: number): MlxArray {
+    return this.#runtime.withVector(arrays, (vector) => this.#make("mlx_concatenate_axis", vector, axis));
   }
 
   matmul(a: MlxArray, b: MlxArray): MlxArray {

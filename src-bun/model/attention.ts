@@ -1,18 +1,23 @@
 // Grouped-query attention of Llama over live KV: projections, rotary embedding, scores, output.
 import type { MlxArray } from "../mlx/array.ts";
 import type { MlxOps } from "../mlx/ops.ts";
+import type { MlxRuntime } from "../mlx/runtime.ts";
+import { isExpScalar } from "./exp2.ts";
 import { applyLinear, type Linear } from "./linear.ts";
 import type { LayerKv, LiveKv } from "./live-kv.ts";
 import type { LlamaConfig } from "./llama-config.ts";
 import type { LayerWeights } from "./llama-weights.ts";
+import { vectorAttention } from "./vector-attention.ts";
 
 export class Attention {
+  readonly #runtime: MlxRuntime;
   readonly #ops: MlxOps;
   readonly #config: LlamaConfig;
   readonly #ropePeriods: MlxArray | null;
 
   /** `ropePeriods` [headDim / 2] where the model's rotary embedding is given by them. */
-  constructor(ops: MlxOps, config: LlamaConfig, ropePeriods: MlxArray | null) {
+  constructor(runtime: MlxRuntime, ops: MlxOps, config: LlamaConfig, ropePeriods: MlxArray | null) {
+    this.#runtime = runtime;
     this.#ops = ops;
     this.#config = config;
     this.#ropePeriods = ropePeriods;
@@ -24,7 +29,7 @@ export class Attention {
     const n = normed.shape[1] ?? 0;
     const q = this.#rotate(this.#heads(normed, weights.q, heads), kv.length);
     const { keys, values } = this.writeKv(index, weights, normed, kv);
-    const mixed = this.#ops.attention(q, keys, values, headDim ** -0.5, n > 1 ? "causal" : "none");
+    const mixed = this.#mix(q, keys, values);
     const joined = this.#ops.reshape(this.#ops.transpose(mixed, [0, 2, 1, 3]), [1, n, heads * headDim]);
     return applyLinear(this.#ops, joined, weights.output);
   }
@@ -34,6 +39,12 @@ export class Attention {
     const { kvHeads } = this.#config;
     const keys = this.#rotate(this.#heads(normed, weights.k, kvHeads), kv.length);
     return kv.write(index, keys, this.#heads(normed, weights.v, kvHeads));
+  }
+
+  #mix(q: MlxArray, keys: MlxArray, values: MlxArray): MlxArray {
+    const scale = this.#config.headDim ** -0.5;
+    if (isExpScalar(this.#runtime)) return vectorAttention(this.#runtime, this.#ops, q, keys, values, scale);
+    return this.#ops.attention(q, keys, values, scale, (q.shape[2] ?? 0) > 1 ? "causal" : "none");
   }
 
   #rotate(x: MlxArray, offset: number): MlxArray {

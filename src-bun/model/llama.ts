@@ -22,8 +22,8 @@ export class Llama {
     this.#runtime = runtime;
     this.#ops = ops;
     this.#weights = weights;
-    this.#attention = new Attention(ops, config, weights.ropePeriods);
-    this.#mlp = new GatedMlp(ops);
+    this.#attention = new Attention(runtime, ops, config, weights.ropePeriods);
+    this.#mlp = new GatedMlp(runtime, ops);
   }
 
   /** Hidden states [1, n, hidden] of the ids of n tokens. */
