@@ -12,6 +12,12 @@ type Completion = {
     readonly prompt_tokens_details: { readonly cached_tokens: number };
   };
 };
+type Logprob = { readonly token: string; readonly logprob: number; readonly bytes: readonly number[] | null };
+type Told = Completion & {
+  readonly choices: readonly {
+    readonly logprobs: { readonly content: readonly (Logprob & { readonly top_logprobs: Logprob[] })[] } | null;
+  }[];
+};
 type Chunk = {
   readonly choices: readonly { readonly delta: { readonly content?: string }; readonly finish_reason: string | null }[];
 };
@@ -105,6 +111,18 @@ describe("one question, three times", () => {
     expect(pieces.length).toBeGreaterThan(2);
     expect(pieces.join("")).toBe(textOf(cold));
     expect(choices.at(-1)?.finish_reason).toBe("stop");
+  });
+
+  test("a stop string ends it sooner, and each token's probability is told, streamed or whole", async () => {
+    const fields = { stop: " Paris", logprobs: true, top_logprobs: 2 };
+    const whole = (await (await chat(question, fields)).json()) as Told;
+    expect(textOf(whole)).toBe(textOf(cold).slice(0, textOf(cold).indexOf(" Paris")));
+    const told = whole.choices[0]?.logprobs?.content ?? [];
+    expect(told.map(({ token }) => token).join("")).toStartWith(textOf(whole));
+    for (const { top_logprobs, ...chosen } of told) expect(top_logprobs[0]).toEqual(chosen);
+    const events = await eventsOf(await chat(question, { ...fields, stream: true }));
+    const choices = events.slice(0, -1).flatMap((event) => (JSON.parse(event) as Told).choices);
+    expect(choices.flatMap(({ logprobs }) => logprobs?.content ?? [])).toEqual([...told]);
   });
 });
 
