@@ -7,6 +7,7 @@ import type { EngineStatus, GenerateProgress, GenerateRequest, GenerateResult, M
 import { blasThreads, setBlasThreads } from "../mlx/blas-threads.ts";
 import { MlxOps } from "../mlx/ops.ts";
 import { MlxRuntime } from "../mlx/runtime.ts";
+import { FingerprintMemory } from "../model/fingerprint-memory.ts";
 import type { LiveKv } from "../model/live-kv.ts";
 import { LoadedModel } from "../model/loaded-model.ts";
 import { TemplateRenderer } from "../model/template-renderer.ts";
@@ -26,6 +27,9 @@ const MLX_CACHE_BYTES = 256 << 20;
 /** How long a close waits for writes. */
 const FLUSH_MS = 30_000;
 
+/** Resolves when messages that came were served. */
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
 type Ssd = { readonly store: SsdCacheStore; readonly close: () => Promise<void> };
 
 export class EngineCore {
@@ -37,6 +41,7 @@ export class EngineCore {
   readonly #running = new Set<AbortController>();
   readonly #onSsdFault: (message: string | null) => void;
   readonly #templates: TemplateRenderer;
+  readonly #fingerprints: FingerprintMemory | null;
   #runtime: MlxRuntime | null = null;
   #ssd: Ssd | null = null;
   #bench: Workbench | null = null;
@@ -47,6 +52,8 @@ export class EngineCore {
   constructor(options: EngineOptions, onSsdFault: (message: string | null) => void = () => undefined) {
     this.#options = options;
     this.#templates = new TemplateRenderer({ workerSource: options.templateWorker });
+    const { fingerprintFile: path } = options;
+    this.#fingerprints = path === null ? null : new FingerprintMemory({ filesystem: openFilesystem(), path });
     this.#onSsdFault = onSsdFault;
   }
 
@@ -106,7 +113,10 @@ export class EngineCore {
     const runtime = this.#openRuntime();
     const ops = new MlxOps(runtime);
     using unfinished = new DisposableStack();
-    const model = unfinished.use(await LoadedModel.load(runtime, ops, modelPath, this.#templates));
+    const identity = { memory: this.#fingerprints, wallClock: Date.now, turn: nextTurn };
+    const model = unfinished.use(
+      await LoadedModel.load(runtime, ops, modelPath, { renderer: this.#templates, identity }),
+    );
     this.#ssd ??= await this.#openSsdOrGoWithout();
     const kv = new LlamaKvBlocks(runtime, ops, model.llama.config);
     using scratch = kv.allocate(1);
@@ -128,7 +138,7 @@ export class EngineCore {
         new WriteBehind<LiveKv, KvBlock>({ kv, store, maxBytes: PENDING_WRITE_BYTES, onFault: this.#onSsdFault }),
       now: () => performance.now(),
       randomSeed: () => crypto.getRandomValues(new Uint32Array(1))[0] ?? 0,
-      turn: () => new Promise((resolve) => setImmediate(resolve)),
+      turn: nextTurn,
     };
     unfinished.move();
     return describe(model);

@@ -18,6 +18,8 @@ export type EngineOptions = {
   readonly cacheFolder: string | null;
   /** Text of the storage worker. */
   readonly storageWorker: string;
+  /** Where the identities of models are remembered; null: nowhere. */
+  readonly fingerprintFile: string | null;
   /** Text of the worker that runs chat templates. */
   readonly templateWorker: string;
   /** Bytes of live KV that may stay behind after requests. */

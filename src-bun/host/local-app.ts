@@ -87,6 +87,7 @@ export class LocalApp {
           blasLibrary: libraries.blasLibrary,
           cores: availableParallelism(),
           cacheFolder: this.#paths.promptCache,
+          fingerprintFile: join(this.#paths.data, "fingerprints.json"),
           storageWorker,
           templateWorker,
           ramBudgetBytes: RAM_BUDGET_BYTES,

@@ -14,7 +14,8 @@ import {
 import { cutBy, cutDigits, gpt2, patterns } from "./tokenizer-pattern.ts";
 
 /** GGUF's token types (gguf specification, "tokenizer.ggml.token_type"). */
-const tokenTypes = { control: 3, userDefined: 4 } as const;
+const tokenTypes = { unknown: 2, control: 3, userDefined: 4, byte: 6 } as const;
+const neverMerged: readonly (number | undefined)[] = [tokenTypes.unknown, tokenTypes.control, tokenTypes.byte];
 
 /** By "tokenizer.ggml.pre". */
 const preTokenizers: Readonly<Record<string, object>> = {
@@ -57,6 +58,15 @@ const byteLevel = (vocabulary: GgufVocabulary): Pick<TokenizerDescription, "libr
   };
 };
 
+const scoredPieces = (vocabulary: GgufVocabulary): ReadonlyMap<string, number> => {
+  const { "tokenizer.ggml.scores": scores, "tokenizer.ggml.token_type": types } = vocabulary;
+  if (scores === undefined) throw unsupported("vocabulary, which has no scores,");
+  const pieces = vocabulary["tokenizer.ggml.tokens"].map((piece, id) => ({ piece, id }));
+  return new Map(
+    pieces.filter(({ id }) => !neverMerged.includes(types[id])).map(({ piece, id }) => [piece, scores[id] ?? 0]),
+  );
+};
+
 const sentencePiece = (vocabulary: GgufVocabulary): Pick<TokenizerDescription, "library" | "style"> => {
   const tokens = vocabulary["tokenizer.ggml.tokens"];
   const unknown = vocabulary["tokenizer.ggml.unknown_token_id"];
@@ -70,7 +80,7 @@ const sentencePiece = (vocabulary: GgufVocabulary): Pick<TokenizerDescription, "
       model: {
         type: "BPE",
         vocab: vocabularyOf(tokens),
-        merges: mergesByScore(tokens, vocabulary["tokenizer.ggml.scores"] ?? []),
+        merges: mergesByScore(scoredPieces(vocabulary)),
         byte_fallback: true,
         unk_token: unknown === undefined ? null : tokens[unknown],
         fuse_unk: true,

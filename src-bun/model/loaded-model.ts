@@ -3,16 +3,20 @@ import { basename } from "node:path";
 import type { MlxOps } from "../mlx/ops.ts";
 import type { MlxRuntime } from "../mlx/runtime.ts";
 import { ChatTemplate } from "./chat-template.ts";
-import { readGgufText } from "./gguf-metadata.ts";
 import { Llama } from "./llama.ts";
 import { disposeWeights, keepsQuantized, type LlamaWeights, loadLlamaWeights, weightBytes } from "./llama-weights.ts";
 import { namespaceOf } from "./namespace.ts";
 import { openLlama } from "./open-llama.ts";
+import { openText } from "./open-text.ts";
 import type { TemplateRenderer } from "./template-renderer.ts";
 import { ModelTokenizer } from "./tokenizer.ts";
+import { type IdentityHelp, weightsFingerprint } from "./weights-identity.ts";
 
 /** The file's name without its quantisation; the name inside many files is that of a training run. */
 const displayName = (id: string): string => id.replace(/[.-](?:Q\d\w*|BF16|F16|F32)$/i, "").replaceAll("-", " ");
+
+/** What loading needs beside the files. */
+export type LoadHelp = { readonly renderer: TemplateRenderer; readonly identity: IdentityHelp };
 
 export class LoadedModel implements Disposable {
   readonly id: string;
@@ -42,14 +46,22 @@ export class LoadedModel implements Disposable {
     this.#weights = parts.weights;
   }
 
-  static async load(runtime: MlxRuntime, ops: MlxOps, path: string, renderer: TemplateRenderer): Promise<LoadedModel> {
+  static async load(runtime: MlxRuntime, ops: MlxOps, path: string, help: LoadHelp): Promise<LoadedModel> {
     const opened = openLlama(path);
     using _files = opened.source;
-    const text = readGgufText(opened.metadata, path);
-    const namespace = await namespaceOf(path, "float32");
+    const text = openText(opened, path);
+    const isQuantized = keepsQuantized(runtime);
+    const namespace = namespaceOf({
+      fingerprint: await weightsFingerprint(opened.source.tensors, help.identity),
+      tokenizer: text.tokenizer,
+      config: opened.config,
+      format: opened.metadata === null ? "folder" : "gguf",
+      keepsQuantized: isQuantized,
+      kvDtype: "float32",
+    });
     const tokenizer = new ModelTokenizer(text);
-    const template = new ChatTemplate(text, tokenizer, renderer);
-    const weights = loadLlamaWeights(runtime, ops, opened, keepsQuantized(runtime));
+    const template = new ChatTemplate(text, tokenizer, help.renderer);
+    const weights = loadLlamaWeights(runtime, ops, opened, isQuantized);
     const llama = new Llama(runtime, ops, opened.config, weights);
     return new LoadedModel({ path, namespace, llama, tokenizer, template, weights });
   }

@@ -27,6 +27,13 @@ export class ModelFile implements Disposable {
     throw damagedModel(path, "it is no file");
   }
 
+  /** Device, inode, size and times; `changedMs` is the later of its two times, in milliseconds since 1970. */
+  stamp(): { readonly text: string; readonly changedMs: number } {
+    const { dev, ino, size, mtimeNs, ctimeNs, mtimeMs, ctimeMs } = fstatSync(this.#fd, { bigint: true });
+    const changedMs = Math.max(Number(mtimeMs), Number(ctimeMs));
+    return { text: [dev, ino, size, mtimeNs, ctimeNs].join(":"), changedMs };
+  }
+
   /** Fills `into` from byte `at` on. Throws "damaged-file" where the file ends before. */
   read(into: Uint8Array, at: number): void {
     for (let done = 0; done < into.length; ) {

@@ -31,6 +31,7 @@ export class TemplateRenderer {
   readonly #limits: TemplateLimits;
   #worker: Promise<Worker> | null = null;
   #tail: Promise<unknown> = Promise.resolve();
+  #ending: Promise<unknown> = Promise.resolve();
 
   constructor(options: { readonly workerSource: string; readonly limits?: TemplateLimits }) {
     this.#workerSource = options.workerSource;
@@ -46,7 +47,8 @@ export class TemplateRenderer {
 
   async close(): Promise<void> {
     await this.#tail;
-    await this.#end();
+    this.#end();
+    await this.#ending;
   }
 
   async #render(job: TemplateJob, signal: AbortSignal): Promise<string> {
@@ -58,10 +60,10 @@ export class TemplateRenderer {
       case "done":
         return outcome.text;
       case "cancelled":
-        await this.#end();
+        this.#end();
         throw new KeepwarmError("cancelled", "The request was cancelled before it started.");
       case "ended":
-        await this.#end();
+        this.#end();
         throw templateFailed(outcome.why);
       case "failed":
         throw templateFailed(outcome.why);
@@ -124,10 +126,11 @@ export class TemplateRenderer {
     return worker;
   }
 
-  async #end(): Promise<void> {
-    const worker = await this.#worker;
+  /** A thread in the middle of a long step takes its time to end; nobody but a close waits for that. */
+  #end(): void {
+    const worker = this.#worker;
     this.#worker = null;
-    await worker?.terminate();
+    this.#ending = Promise.all([this.#ending, worker?.then((running) => running.terminate())]);
   }
 }
 

@@ -19,7 +19,7 @@ const startEngine = async (cacheFolder: string): Promise<{ engine: Engine; model
     bundleWorker(join(sources, "storage/kv-writer.worker.ts")),
     bundleWorker(join(sources, "model/template.worker.ts")),
   ]);
-  const workers = { storageWorker, templateWorker };
+  const workers = { storageWorker, templateWorker, fingerprintFile: null };
   const options = { ...setup, ...workers, cores: availableParallelism(), cacheFolder, ramBudgetBytes: 2 ** 31 };
   const engine = new Engine(engineWorker, options, {
     onExit: (error) => {

@@ -2,10 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { commonPrefix } from "../../src-bun/base/common-prefix.ts";
 import { ChatTemplate } from "../../src-bun/model/chat-template.ts";
-import { readGgufModel } from "../../src-bun/model/gguf-metadata.ts";
 import { ModelTokenizer } from "../../src-bun/model/tokenizer.ts";
 import { acquireFileLock } from "../../src-bun/platform/file-lock.ts";
-import { templateRenderer } from "../support/template-worker.ts";
+import { templateRenderer, textOf } from "../support/template-worker.ts";
 import { TemporaryFolder } from "../support/temporary-folder.ts";
 import { testSetup } from "../support/test-setup.ts";
 import { type AskAnswer, askJson, runKeepwarm } from "./ask-keepwarm.ts";
@@ -19,7 +18,7 @@ let folder: TemporaryFolder;
 let home: string;
 
 beforeAll(async () => {
-  const { text } = await readGgufModel((await testSetup()).starterModel);
+  const text = textOf((await testSetup()).starterModel);
   template = new ChatTemplate(text, new ModelTokenizer(text), await templateRenderer());
   folder = new TemporaryFolder();
   home = folder.path;

@@ -32,6 +32,7 @@ const start = async (source?: string, cacheFolder: string | null = null): Promis
     ...setup,
     cores: availableParallelism(),
     cacheFolder,
+    fingerprintFile: null,
     storageWorker: "",
     templateWorker: await templateWorker(),
     ramBudgetBytes: 2 ** 28,

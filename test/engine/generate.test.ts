@@ -20,6 +20,7 @@ const openCore = async (modelPath: string): Promise<EngineCore> => {
     ...(await testSetup()),
     cores: availableParallelism(),
     cacheFolder: null,
+    fingerprintFile: null,
     storageWorker: "",
     templateWorker: await templateWorker(),
     ramBudgetBytes: 2 ** 28,

@@ -1,17 +1,16 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { ChatTemplate } from "../../src-bun/model/chat-template.ts";
-import { readGgufModel } from "../../src-bun/model/gguf-metadata.ts";
 import { TextStream } from "../../src-bun/model/text-stream.ts";
 import { ModelTokenizer } from "../../src-bun/model/tokenizer.ts";
 import golden from "../golden/starter-tokenizer.json";
-import { templateRenderer } from "../support/template-worker.ts";
+import { templateRenderer, textOf } from "../support/template-worker.ts";
 import { testSetup } from "../support/test-setup.ts";
 
 let tokenizer: ModelTokenizer;
 let template: ChatTemplate;
 
 beforeAll(async () => {
-  const { text } = await readGgufModel((await testSetup()).starterModel);
+  const text = textOf((await testSetup()).starterModel);
   tokenizer = new ModelTokenizer(text);
   template = new ChatTemplate(text, tokenizer, await templateRenderer());
 });

@@ -12,7 +12,7 @@ import { MlxOps } from "../../src-bun/mlx/ops.ts";
 import { MlxRuntime } from "../../src-bun/mlx/runtime.ts";
 import type { LiveKv } from "../../src-bun/model/live-kv.ts";
 import { LoadedModel } from "../../src-bun/model/loaded-model.ts";
-import { templateRenderer } from "./template-worker.ts";
+import { loadHelp } from "./template-worker.ts";
 import { testSetup } from "./test-setup.ts";
 
 const SHAPE: PieceShape = { spanTokens: 256, layersPerPiece: 30 };
@@ -37,11 +37,7 @@ export class Starter implements Disposable {
     const runtime = new MlxRuntime(setup.mlxLibrary);
     if (setup.blasLibrary !== null) setBlasThreads(setup.blasLibrary, blasThreads(availableParallelism()));
     const ops = new MlxOps(runtime);
-    return new Starter(
-      runtime,
-      ops,
-      await LoadedModel.load(runtime, ops, setup.starterModel, await templateRenderer()),
-    );
+    return new Starter(runtime, ops, await LoadedModel.load(runtime, ops, setup.starterModel, await loadHelp()));
   }
 
   /** Ids of a chat and of the opening of its next answer. */

@@ -1,5 +1,9 @@
-// The thread for chat templates, as the app bundles it.
+// The thread for chat templates, as the app bundles it, and a model's text without its weights.
 import { join } from "node:path";
+import type { LoadHelp } from "../../src-bun/model/loaded-model.ts";
+import type { ModelText } from "../../src-bun/model/model-text.ts";
+import { openLlama } from "../../src-bun/model/open-llama.ts";
+import { openText } from "../../src-bun/model/open-text.ts";
 import { TemplateRenderer } from "../../src-bun/model/template-renderer.ts";
 import { bundleWorker } from "../../src-bun/setup/bundle-workers.ts";
 
@@ -8,3 +12,15 @@ export const templateWorker = (): Promise<string> =>
 
 export const templateRenderer = async (): Promise<TemplateRenderer> =>
   new TemplateRenderer({ workerSource: await templateWorker() });
+
+export const textOf = (path: string): ModelText => {
+  const opened = openLlama(path);
+  using _files = opened.source;
+  return openText(opened, path);
+};
+
+/** What loading a model needs beside its files. */
+export const loadHelp = async (): Promise<LoadHelp> => ({
+  renderer: await templateRenderer(),
+  identity: { memory: null, wallClock: Date.now, turn: () => Promise.resolve() },
+});
