@@ -157,23 +157,48 @@ describe("sampling", () => {
   });
 });
 
-test("the answer ends where the context does", async () => {
-  using folder = new TemporaryFolder();
+describe("a model with a short context and two end tokens", () => {
   const CONTEXT = 48;
-  const bytes = readFileSync((await testSetup()).starterModel);
-  // The key is followed by its type, 4 for an unsigned 32-bit number, and the value.
-  const key = "llama.context_length";
-  const at = bytes.indexOf(key) + key.length;
-  expect(bytes.readUInt32LE(at)).toBe(4);
-  bytes.writeUInt32LE(CONTEXT, at + 4);
-  const path = join(folder.path, "short.gguf");
-  writeFileSync(path, bytes);
-  const short = await openCore(path);
-  const { result } = await ask(
-    { maxTokens: null, sampling: { temperature: 0, logitBias: [[END_TOKEN, -100]] } },
-    short,
-  );
-  expect(result.finishReason).toBe("length");
-  expect(result.promptTokens + result.completionTokens).toBe(CONTEXT);
-  await short.close();
+  /** "<|im_start|>", made an end token in the place of the first token of a text. */
+  const OTHER_END_TOKEN = 1;
+  const folder = new TemporaryFolder();
+  let short: EngineCore;
+
+  beforeAll(async () => {
+    const bytes = readFileSync((await testSetup()).starterModel);
+    // A key is followed by its type, 4 for an unsigned 32-bit number, and the value.
+    const afterKey = (key: string): number => {
+      const at = bytes.indexOf(key) + key.length;
+      expect(bytes.readUInt32LE(at)).toBe(4);
+      return at + 4;
+    };
+    bytes.writeUInt32LE(CONTEXT, afterKey("llama.context_length"));
+    const first = "tokenizer.ggml.bos_token_id";
+    expect(bytes.readUInt32LE(afterKey(first))).toBe(OTHER_END_TOKEN);
+    bytes.write("tokenizer.ggml.eot_token_id", bytes.indexOf(first));
+    const path = join(folder.path, "short.gguf");
+    writeFileSync(path, bytes);
+    short = await openCore(path);
+  });
+
+  afterAll(async () => {
+    await short.close();
+    folder[Symbol.dispose]();
+  });
+
+  const biased = (id: number, bias: number) => ({ temperature: 0, logitBias: [[id, bias]] as const });
+
+  test("the answer ends where the context does", async () => {
+    const endless = { maxTokens: null, sampling: biased(END_TOKEN, -100) };
+    const { result } = await ask(endless, short);
+    expect(result.finishReason).toBe("length");
+    expect(result.promptTokens + result.completionTokens).toBe(CONTEXT);
+  });
+
+  test("each of the end tokens ends the answer", async () => {
+    for (const id of [END_TOKEN, OTHER_END_TOKEN]) {
+      const { result } = await ask({ sampling: biased(id, 100) }, short);
+      expect(result).toMatchObject({ text: "", finishReason: "stop", completionTokens: 0 });
+    }
+  });
 });
