@@ -2,10 +2,10 @@
 // Lives on the engine thread. The rules it follows are numbered in RULES.md.
 import { commonPrefix } from "../base/common-prefix.ts";
 import type { MissReason } from "../contract/engine.ts";
-import type { Found } from "../storage/ssd-cache.ts";
 import type { ColdTier } from "./cold-tier.ts";
-import { isNextTurn, type KeptBlock, type KeptUnit, type Tip } from "./kept-unit.ts";
+import type { KeptBlock, KeptUnit } from "./kept-unit.ts";
 import type { KvBlocks } from "./kv-blocks.ts";
+import { LiveStart, type Source } from "./live-start.ts";
 import { RamTier } from "./ram-tier.ts";
 import type { RetentionPolicy } from "./retention-policy.ts";
 
@@ -25,16 +25,6 @@ type OpenTake<Block> = {
   readonly holds: readonly KeptBlock<Block>[];
 };
 
-/** Where RAM holds the longest prefix. */
-type Source<Kv, Block> = { readonly length: number } & (
-  | { readonly kind: "nothing" }
-  | { readonly kind: "tip"; readonly tip: Tip<Kv> }
-  | { readonly kind: "blocks"; readonly path: Found<KeptBlock<Block>>["path"] }
-  | { readonly kind: "live"; readonly kv: Kv }
-);
-
-type Begun<Kv, Block> = { readonly kv: Kv } & Pick<OpenTake<Block>, "holds" | "uses">;
-
 /** A restore that failed, and how much it was to give. */
 type Fault = { readonly kind: "miss"; readonly reason: MissReason; readonly length: number };
 
@@ -42,6 +32,7 @@ export class PromptCache<Kv, Block> {
   readonly #kv: KvBlocks<Kv, Block>;
   readonly #cold: ColdTier | null;
   readonly #ram: RamTier<Kv, Block>;
+  readonly #start: LiveStart<Kv, Block>;
   readonly #open = new Map<Take<Kv>, OpenTake<Block>>();
   /** Live KV that is being filled and belongs to no take yet. */
   readonly #filling = new Set<Kv>();
@@ -59,6 +50,7 @@ export class PromptCache<Kv, Block> {
     this.#kv = options.kv;
     this.#cold = options.cold;
     this.#ram = new RamTier(options.kv, options.policy);
+    this.#start = new LiveStart(options.kv, this.#ram, (bytes) => this.evictToBudget(bytes));
   }
 
   /** Budget in bytes over tips, blocks and live KV. */
@@ -126,7 +118,7 @@ export class PromptCache<Kv, Block> {
     }
     const source = this.#find(wanted, namespace);
     const reason = this.#reason(wanted, namespace, source.length, fault);
-    const { kv, uses, holds } = this.#begin(source, room);
+    const { kv, uses, holds } = this.#start.from(source, room);
     return this.#opened(
       { namespace, kv, cachedTokens: { ram: source.length, ssd: 0 }, reason },
       { prompt, uses, holds },
@@ -175,6 +167,13 @@ export class PromptCache<Kv, Block> {
   #opened(take: Take<Kv>, open: OpenTake<Block>): Take<Kv> {
     this.#filling.delete(take.kv);
     this.#open.set(take, open);
+    try {
+      // What it was copied from was held while room was made.
+      this.evictToBudget();
+    } catch (thrown) {
+      this.release(take);
+      throw thrown;
+    }
     return take;
   }
 
@@ -204,85 +203,6 @@ export class PromptCache<Kv, Block> {
   /** What is known to be in a request's live KV: of its answer the cache knows nothing yet. */
   #computed(take: Take<Kv>, prompt: Uint32Array): Uint32Array {
     return prompt.subarray(0, this.#kv.length(take.kv));
-  }
-
-  #begin(source: Source<Kv, Block>, capacity: number): Begun<Kv, Block> {
-    switch (source.kind) {
-      case "nothing":
-        this.evictToBudget(this.#kv.liveBytesOf(capacity));
-        return { kv: this.#kv.allocate(capacity), uses: 0, holds: [] };
-      case "live":
-        this.evictToBudget(this.#kv.liveBytesOf(capacity));
-        return { kv: this.#kv.clone(source.kv, source.length, capacity), uses: 0, holds: [] };
-      case "tip": {
-        const { tip, length } = source;
-        const isNext = isNextTurn(tip.promptTokens, tip.tokens.length, length);
-        return isNext ? this.#move(tip, length, capacity) : this.#copy(tip, length, capacity);
-      }
-      case "blocks":
-        return this.#join(source, capacity);
-    }
-  }
-
-  #move(tip: Tip<Kv>, length: number, capacity: number): Begun<Kv, Block> {
-    this.#ram.removeTip(tip);
-    try {
-      this.evictToBudget(Math.max(tip.bytes, this.#kv.liveBytesOf(capacity)));
-      this.#kv.truncate(tip.kv, length);
-      this.#kv.reserve(tip.kv, capacity);
-    } catch (thrown) {
-      this.#kv.dispose(tip.kv);
-      throw thrown;
-    }
-    return { kv: tip.kv, uses: tip.uses + 1, holds: [] };
-  }
-
-  #copy(tip: Tip<Kv>, length: number, capacity: number): Begun<Kv, Block> {
-    this.#ram.hold(tip);
-    try {
-      this.evictToBudget(this.#kv.liveBytesOf(capacity));
-      return { kv: this.#kv.clone(tip.kv, length, capacity), uses: 0, holds: [] };
-    } finally {
-      this.#ram.endHold(tip);
-      this.#ram.touch(tip);
-    }
-  }
-
-  /** Blocks that nothing but this chat needs are moved and leave RAM; the others are copied and held. */
-  #join({ path, length }: Source<Kv, Block> & { kind: "blocks" }, capacity: number): Begun<Kv, Block> {
-    const moved = this.#removeOwn(path, length);
-    const shared = path.map(({ block }) => block.value).filter((unit) => !moved.has(unit));
-    for (const unit of shared) {
-      this.#ram.touch(unit);
-      this.#ram.hold(unit);
-    }
-    const parts = path.map(({ block: { value, start }, upTo }, index) => {
-      const end = path[index + 1]?.block.start ?? upTo;
-      return { block: value.block, tokens: end - start, isMoved: moved.has(value) };
-    });
-    try {
-      this.evictToBudget(this.#kv.liveBytesOf(capacity));
-      const uses = Math.max(0, ...[...moved].map((unit) => unit.uses + 1));
-      return { kv: this.#kv.join(parts, capacity), uses, holds: shared };
-    } catch (thrown) {
-      for (const unit of shared) this.#ram.endHold(unit);
-      throw thrown;
-    }
-  }
-
-  /** Takes the blocks at the path's end out of RAM that only this chat goes on from. */
-  #removeOwn(path: Found<KeptBlock<Block>>["path"], length: number): Set<KeptBlock<Block>> {
-    const own = new Set<KeptBlock<Block>>();
-    let next = length;
-    for (const { block } of [...path].reverse()) {
-      const { value } = block;
-      const isWhole = own.size === 0 ? isNextTurn(value.promptTokens, block.end, length) : next === block.end;
-      if (!isWhole || !this.#ram.isFree(value)) break;
-      this.#ram.removeBlock(value);
-      own.add(value);
-      next = block.start;
-    }
-    return own;
   }
 
   async #restore(

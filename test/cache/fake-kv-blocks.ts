@@ -2,16 +2,27 @@ import type { TokenSpan } from "../../src-bun/cache/block-spans.ts";
 import type { BlockPart, KvBlocks } from "../../src-bun/cache/kv-blocks.ts";
 import type { StoredTensorView } from "../../src-bun/storage/ssd-cache.ts";
 
-/** Live KV without tensors: it knows what was computed into it. A byte a token, room included. */
-export type FakeKv = { content: Uint32Array; capacity: number; isDisposed: boolean };
+/** Live KV without tensors: it knows what was computed into it, and, when a test says so, for which namespace. A byte a token, room included. */
+export type FakeKv = { content: Uint32Array; capacity: number; isDisposed: boolean; namespace: string | null };
 
 /** It remembers all tokens before it, so that a test can tell whose it is. */
-export type FakeBlock = TokenSpan & { readonly prefix: Uint32Array; isDisposed: boolean };
+export type FakeBlock = TokenSpan & {
+  readonly prefix: Uint32Array;
+  readonly namespace: string | null;
+  isDisposed: boolean;
+};
 
 export const tokens = (...ids: number[]): Uint32Array => Uint32Array.from(ids);
 
-export const joined = (...parts: readonly Uint32Array[]): Uint32Array =>
-  Uint32Array.from(parts.flatMap((part) => [...part]));
+export const joined = (...parts: readonly Uint32Array[]): Uint32Array => {
+  const all = new Uint32Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+};
 
 /** Knows what is alive, counts what was copied, and throws on a use after the end. */
 export class FakeKvBlocks implements KvBlocks<FakeKv, FakeBlock> {
@@ -39,7 +50,7 @@ export class FakeKvBlocks implements KvBlocks<FakeKv, FakeBlock> {
   }
 
   allocate(capacity: number): FakeKv {
-    const kv = { content: tokens(), capacity: Math.max(1, capacity), isDisposed: false };
+    const kv = { content: tokens(), capacity: Math.max(1, capacity), isDisposed: false, namespace: null };
     this.live.add(kv);
     return kv;
   }
@@ -80,6 +91,7 @@ export class FakeKvBlocks implements KvBlocks<FakeKv, FakeBlock> {
     this.clones++;
     const copy = this.allocate(Math.max(length, capacity));
     copy.content = kv.content.slice(0, length);
+    copy.namespace = kv.namespace;
     return copy;
   }
 
@@ -93,6 +105,7 @@ export class FakeKvBlocks implements KvBlocks<FakeKv, FakeBlock> {
     );
     const kv = this.allocate(Math.max(capacity, content.length));
     kv.content = content;
+    kv.namespace = parts[0]?.block.namespace ?? null;
     for (const { block, isMoved } of parts) if (isMoved) this.disposeBlock(block);
     return kv;
   }
@@ -100,7 +113,7 @@ export class FakeKvBlocks implements KvBlocks<FakeKv, FakeBlock> {
   cut(kv: FakeKv, start: number, end: number): FakeBlock {
     if (kv.isDisposed || end > kv.content.length) throw new RangeError("cannot be cut");
     this.cuts.push({ start, end });
-    const block = { start, end, prefix: kv.content.slice(0, end), isDisposed: false };
+    const block = { start, end, prefix: kv.content.slice(0, end), namespace: kv.namespace, isDisposed: false };
     this.blocks.add(block);
     return block;
   }

@@ -35,7 +35,12 @@ const setUp = (maxBytes = 1_000_000) => {
     faults.push(reason);
   };
   const writeBehind = new WriteBehind<FakeKv, FakeBlock>({ kv, store, maxBytes, onFault });
-  const liveWith = (content: Uint32Array): FakeKv => ({ content, capacity: content.length, isDisposed: false });
+  const liveWith = (content: Uint32Array): FakeKv => ({
+    content,
+    capacity: content.length,
+    isDisposed: false,
+    namespace: null,
+  });
   const schedule = (all: Uint32Array): void => writeBehind.schedule(all, "a", liveWith(all));
   return { kv, store, writeBehind, schedule, liveWith, faults };
 };
