@@ -18,9 +18,10 @@ type Begun<Kv, Block> = { readonly kv: Kv; readonly uses: number; readonly holds
 export class LiveStart<Kv, Block> {
   readonly #kv: KvBlocks<Kv, Block>;
   readonly #ram: RamTier<Kv, Block>;
-  readonly #makeRoom: (bytes: number) => void;
+  readonly #makeRoom: (bytes: number) => boolean;
 
-  constructor(kv: KvBlocks<Kv, Block>, ram: RamTier<Kv, Block>, makeRoom: (bytes: number) => void) {
+  /** `makeRoom` lets units go for so many bytes to come, and says whether they fit the budget then. */
+  constructor(kv: KvBlocks<Kv, Block>, ram: RamTier<Kv, Block>, makeRoom: (bytes: number) => boolean) {
     this.#kv = kv;
     this.#ram = ram;
     this.#makeRoom = makeRoom;
@@ -57,15 +58,20 @@ export class LiveStart<Kv, Block> {
     return { kv: tip.kv, uses: tip.uses + 1, holds: [] };
   }
 
+  /** Where tip and copy do not fit the budget together, the tip retires, and what is shared lies in blocks. */
   #copy(tip: Tip<Kv>, length: number, capacity: number): Begun<Kv, Block> {
+    this.#ram.touch(tip);
     this.#ram.hold(tip);
     try {
-      this.#makeRoom(this.#kv.liveBytesOf(capacity));
-      return { kv: this.#kv.clone(tip.kv, length, capacity), uses: 0, holds: [] };
+      if (this.#makeRoom(this.#kv.liveBytesOf(capacity))) {
+        return { kv: this.#kv.clone(tip.kv, length, capacity), uses: 0, holds: [] };
+      }
     } finally {
       this.#ram.endHold(tip);
-      this.#ram.touch(tip);
     }
+    this.#ram.retire(tip);
+    const { path } = this.#ram.findBlocks(tip.tokens.subarray(0, length), tip.namespace);
+    return this.#join({ kind: "blocks", path, length }, capacity);
   }
 
   /** Blocks that nothing but this chat needs are moved and leave RAM; the others are copied and held. */

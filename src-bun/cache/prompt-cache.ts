@@ -50,7 +50,10 @@ export class PromptCache<Kv, Block> {
     this.#kv = options.kv;
     this.#cold = options.cold;
     this.#ram = new RamTier(options.kv, options.policy);
-    this.#start = new LiveStart(options.kv, this.#ram, (bytes) => this.evictToBudget(bytes));
+    this.#start = new LiveStart(options.kv, this.#ram, (bytes) => {
+      this.evictToBudget(bytes);
+      return this.#ram.bytes + this.liveBytes + bytes <= this.#maxBytes;
+    });
   }
 
   /** Budget in bytes over tips, blocks and live KV. */

@@ -140,6 +140,12 @@ export class RamTier<Kv, Block> {
     }
   }
 
+  /** Cuts all of a tip into blocks. */
+  retire(tip: Tip<Kv>): void {
+    const found = this.#blocks.find(tip.tokens, tip.namespace);
+    this.#cut(tip, found, blockSpans(found.length, tip.tokens.length));
+  }
+
   clear(): void {
     for (const tip of [...this.#tips]) {
       this.removeTip(tip);
@@ -167,11 +173,15 @@ export class RamTier<Kv, Block> {
     const found = this.#blocks.find(tip.tokens, tip.namespace);
     const all = blockSpans(found.length, tip.tokens.length);
     const spans = this.#isNext(tip, all, canEvict) ? this.#fitting(all, room) : all;
-    this.removeTip(tip);
     if (spans.length < all.length) {
       this.evicted.add(tip.namespace, tip.tokens);
       this.policy.evicted(tip);
     }
+    this.#cut(tip, found, spans);
+  }
+
+  #cut(tip: Tip<Kv>, found: Path<Block>, spans: readonly TokenSpan[]): void {
+    this.removeTip(tip);
     this.#age(found, tip);
     if (spans.length === 0) this.#kv.dispose(tip.kv);
     else this.#insert(tip, found, spans, this.#kv.takeApart(tip.kv, spans));

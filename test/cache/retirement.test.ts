@@ -93,6 +93,16 @@ describe("retirement", () => {
     expect(reason).toEqual({ kind: "evicted" });
   });
 
+  test("R4 a tip too large to stand beside a copy of it retires first", async () => {
+    const { ask, cache, kv } = setUp({ maxBytes: 1200 });
+    await ask(run(0, 600), tokens(), 700);
+    const fork = await cache.take(joined(run(0, 512), run(9000, 50)), NS, 620);
+    expect(kv.clones).toBe(0);
+    expect(fork.kv.content).toEqual(run(0, 512));
+    expect([cache.tips, cache.heldBytes, kv.bytesAlive]).toEqual([0, 512, 1132]);
+    cache.release(fork);
+  });
+
   test("R22 chats that share a beginning hold it once when their tips have retired", async () => {
     const { ask, cache, retire } = setUp();
     const shared = run(0, 1500);
