@@ -1,15 +1,19 @@
 // `npm run bench -- NAME… [--json]`: prints figures beside their goals; exits 1 when one falls short.
 import { cpus } from "node:os";
 import { MLX_VERSION } from "../../src-bun/mlx/library.ts";
+import { dedupeBench } from "./dedupe-bench.ts";
 import { engineBench } from "./engine-bench.ts";
 import type { BenchResult, Figure } from "./figure.ts";
 import { loopBench } from "./loop-bench.ts";
+import { memoryBench } from "./memory-bench.ts";
 import { warmBench } from "./warm-bench.ts";
 
 type Bench = { readonly needsPeer: boolean; readonly run: () => Promise<BenchResult> };
 
 const benches: Readonly<Record<string, Bench>> = {
   engine: { needsPeer: true, run: engineBench },
+  dedupe: { needsPeer: false, run: dedupeBench },
+  memory: { needsPeer: false, run: memoryBench },
   loop: { needsPeer: false, run: loopBench },
   warm: { needsPeer: false, run: warmBench },
 };
