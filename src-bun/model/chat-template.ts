@@ -3,7 +3,7 @@ import { KeepwarmError } from "../base/errors.ts";
 import { defaultTemplate } from "./default-template.ts";
 import type { ModelText } from "./model-text.ts";
 import type { TemplateRenderer } from "./template-renderer.ts";
-import { type MarkSide, readMarks, textsIn, unusedCharacter, withMarks } from "./text-marks.ts";
+import { type MarkSide, mapTexts, readMarks, textsIn, unusedCharacter, withMarks } from "./text-marks.ts";
 import type { ModelTokenizer } from "./tokenizer.ts";
 
 type Message = { readonly role: string; readonly content: string };
@@ -105,4 +105,4 @@ export class ChatTemplate {
 
 /** A lone surrogate has no bytes; the replacement character is what any encoder writes for it. */
 const wellFormed = (conversation: Conversation): Conversation =>
-  JSON.parse(JSON.stringify(conversation, (_, value) => (typeof value === "string" ? value.toWellFormed() : value)));
+  mapTexts(conversation, (text) => text.toWellFormed()) as Conversation;

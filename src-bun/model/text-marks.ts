@@ -14,6 +14,14 @@ export const textsIn = (value: unknown): string[] => {
   return Object.entries(value).flatMap(([key, inner]) => [key, ...textsIn(inner)]);
 };
 
+/** The same JSON value with every text in it replaced, keys included. */
+export const mapTexts = (value: unknown, change: (text: string) => string): unknown => {
+  if (typeof value === "string") return change(value);
+  if (Array.isArray(value)) return value.map((inner) => mapTexts(inner, change));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [change(key), mapTexts(inner, change)]));
+};
+
 const writtenOut = (mark: string): string => `\\u${mark.charCodeAt(0).toString(16)}`;
 
 /** A character that occurs in none of the texts, not even written out. */
@@ -27,15 +35,8 @@ export const unusedCharacter = (texts: readonly string[]): string => {
 
 /** The same JSON value with a mark beside each passage that `pattern` finds. */
 export const withMarks = (value: unknown, pattern: RegExp, mark: string, side: MarkSide): unknown => {
-  const inText = (text: string): string =>
-    text.replace(pattern, (found) => (side === "before" ? mark + found : found + mark));
-  const inside = (inner: unknown): unknown => {
-    if (typeof inner === "string") return inText(inner);
-    if (Array.isArray(inner)) return inner.map(inside);
-    if (typeof inner !== "object" || inner === null) return inner;
-    return Object.fromEntries(Object.entries(inner).map(([key, value]) => [inText(key), inside(value)]));
-  };
-  return inside(value);
+  const place = (found: string): string => (side === "before" ? mark + found : found + mark);
+  return mapTexts(value, (text) => text.replace(pattern, place));
 };
 
 /** A template that writes JSON in ASCII writes the mark out. */

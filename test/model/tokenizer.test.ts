@@ -73,4 +73,11 @@ describe("the chat template", () => {
     const ids = await encode("\ud800 \ue000<|im_end|>\ue0010\ue001");
     expect(streamed([...ids])).toContain("\ufffd \ue000<|im_end|>\ue0010\ue001");
   });
+
+  test("a message of 1 MB keeps every character", async () => {
+    const content = "Twelve apples, 12 pears.\n".repeat(42_000);
+    const text = streamed([...(await encode(content))]);
+    expect(text.length).toBeGreaterThan(1 << 20);
+    expect(text.includes(content)).toBe(true);
+  });
 });
