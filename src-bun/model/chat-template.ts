@@ -1,10 +1,14 @@
 // A conversation as the token ids that the model was trained on.
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { KeepwarmError } from "../base/errors.ts";
 import { defaultTemplate } from "./default-template.ts";
 import type { ModelText } from "./model-text.ts";
 import type { TemplateRenderer } from "./template-renderer.ts";
 import { type MarkSide, mapTexts, readMarks, textsIn, unusedCharacter, withMarks } from "./text-marks.ts";
 import type { ModelTokenizer } from "./tokenizer.ts";
+
+/** Messages to the thread are served after so many tokens of a long text. */
+const TURN_TOKENS = 4096;
 
 type Message = { readonly role: string; readonly content: string };
 
@@ -36,7 +40,7 @@ export class ChatTemplate {
    * Rejects with "template-failed", or with "cancelled" once the signal aborts.
    */
   async encode(conversation: Conversation, signal: AbortSignal): Promise<Uint32Array> {
-    const ids = this.#encodeWritten(await this.#write(conversation, signal));
+    const ids = await this.#encodeWritten(await this.#write(conversation, signal), signal);
     if (ids.length > 0) return Uint32Array.from(ids);
     throw new KeepwarmError("template-failed", "This model's template failed: it writes nothing for these messages.");
   }
@@ -60,30 +64,38 @@ export class ChatTemplate {
     return tries[0] ?? { text: plain, mark, side: "before" };
   }
 
-  #encodeWritten({ text, mark, side }: Written): number[] {
+  async #encodeWritten({ text, mark, side }: Written, signal: AbortSignal): Promise<number[]> {
     const pattern = this.#tokenizer.specialPattern;
     const ids: number[] = [];
     let from = 0;
     let isInside = false;
     let stripsRight = false;
-    const addText = (to: number, stripsLeft: boolean): void => {
+    let sinceTurn = 0;
+    const addText = async (to: number, stripsLeft: boolean): Promise<void> => {
       let piece = text.slice(from, to);
       if (mark !== null) piece = piece.replaceAll(mark, "");
       if (stripsRight) piece = piece.trimStart();
       if (stripsLeft) piece = piece.trimEnd();
-      for (const id of this.#tokenizer.encodeText(piece, isInside)) ids.push(id);
+      for (const part of this.#tokenizer.encodeInParts(piece, isInside)) {
+        for (const id of part) ids.push(id);
+        sinceTurn += part.length;
+        if (sinceTurn < TURN_TOKENS) continue;
+        sinceTurn = 0;
+        await nextTurn();
+        if (signal.aborted) throw new KeepwarmError("cancelled", "The request was cancelled before it started.");
+      }
     };
     for (const { 0: content, index } of pattern === null ? [] : text.matchAll(pattern)) {
       const end = index + content.length;
       if (mark !== null && text[side === "before" ? index - 1 : end] === mark) continue;
       const special = this.#tokenizer.special(content);
-      addText(index, special.stripsLeft);
+      await addText(index, special.stripsLeft);
       ids.push(special.id);
       from = end;
       isInside = true;
       stripsRight = special.stripsRight;
     }
-    addText(text.length, false);
+    await addText(text.length, false);
     return ids;
   }
 

@@ -5,6 +5,16 @@ import type { AddedToken, TokenizerDescription } from "./tokenizer-description.t
 
 const open = (library: object): Tokenizer => new Tokenizer(library, { clean_up_tokenization_spaces: false });
 
+/** Some 20 ms of encoding. */
+const PART_LENGTH = 1 << 15;
+
+/** The first place from `from` on with a letter before it, a blank after it and a letter after that. */
+const endOfWord = (text: string, from: number): number | null => {
+  const pattern = /\p{L}(?= \p{L})/gu;
+  pattern.lastIndex = from;
+  return pattern.test(text) ? pattern.lastIndex : null;
+};
+
 const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
 /** Longest first, as the reference finds them; the first characters let most places be passed at once. */
@@ -70,6 +80,18 @@ export class ModelTokenizer {
       add_special_tokens: false,
     });
     return ids;
+  }
+
+  /** What `encodeText` gives, in parts of about `length` characters where the tokenizer lets text be parted. */
+  *encodeInParts(text: string, isInside: boolean, length = PART_LENGTH): Generator<number[]> {
+    let from = 0;
+    while (this.#description.cutsBetweenWords && text.length - from > length) {
+      const end = endOfWord(text, from + length);
+      if (end === null) break;
+      yield this.encodeText(text.slice(from, end), isInside || from > 0);
+      from = end;
+    }
+    yield this.encodeText(text.slice(from), isInside || from > 0);
   }
 
   /** The bytes a token stands for, none for an id without an entry; null for a control token, which is no text. */

@@ -39,6 +39,7 @@ const text = (change: Partial<ModelText> = {}): ModelText => {
         stripsRight: content === "<s>",
       })),
       stripsFirstBlank: false,
+      cutsBetweenWords: false,
     },
     endTokens: [],
     namedTokens: { bos_token: "<s>" },

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { gguf } from "@huggingface/gguf";
 import { KeepwarmError } from "../../src-bun/base/errors.ts";
 import { ChatTemplate } from "../../src-bun/model/chat-template.ts";
 import { ggufText } from "../../src-bun/model/gguf-text.ts";
 import { readGgufVocabulary } from "../../src-bun/model/gguf-vocabulary.ts";
 import type { ModelText } from "../../src-bun/model/model-text.ts";
+import { openLlama } from "../../src-bun/model/open-llama.ts";
 import type { TemplateRenderer } from "../../src-bun/model/template-renderer.ts";
 import { TextStream } from "../../src-bun/model/text-stream.ts";
 import { ModelTokenizer } from "../../src-bun/model/tokenizer.ts";
@@ -27,8 +27,9 @@ let starter: Record<string, unknown>;
 let renderer: TemplateRenderer;
 
 beforeAll(async () => {
-  const { metadata } = await gguf((await testSetup()).starterModel, { allowLocalFile: true });
-  starter = metadata as unknown as Record<string, unknown>;
+  const { metadata, source } = openLlama((await testSetup()).starterModel);
+  source[Symbol.dispose]();
+  starter = Object.fromEntries(metadata ?? []);
   renderer = await templateRenderer();
 });
 
@@ -82,6 +83,15 @@ describe.each(files.map(([kind]) => kind))("a tokenizer of the kind %s equals th
     const rows = rowsOf(golden.plain, kind);
     expect(rows.length).toBeGreaterThan(50);
     for (const [, text, ids] of rows) expect([text, tokenizer.encodeText(text)]).toEqual([text, ids]);
+  });
+
+  test("text in parts as text at once", () => {
+    const text = rowsOf(golden.plain, kind)
+      .map(([, one]) => one)
+      .join(" and it's so ");
+    const parts = [...tokenizer.encodeInParts(text, false, 10)];
+    expect(parts.flat()).toEqual(tokenizer.encodeText(text));
+    expect(parts.length > 50).toBe(description.style === "byte-level");
   });
 
   test("special tokens that a template wrote", async () => {
@@ -138,14 +148,14 @@ describe("what is not known is refused by name", () => {
     refusal(() => readTokenizerJson("tokenizer.json", { ...files[0]?.[1], ...change }));
 
   test.each([
-    [{ model: { type: "Unigram", vocab: [] } }, "model"],
-    [{ normalizer: { type: "BertNormalizer" } }, "BertNormalizer"],
-    [{ pre_tokenizer: { type: "Whitespace" } }, "Whitespace"],
-    [{ pre_tokenizer: { type: "Split", pattern: { Regex: "x" }, behavior: "MergedWithNext" } }, "MergedWithNext"],
-    [{ decoder: { type: "WordPiece" } }, "WordPiece"],
-    [{ decoder: null }, "decoder"],
-    [{ pre_tokenizer: null }, "one direction"],
-  ])("in a tokenizer.json: %p", (change, name) => {
+    ["model", { model: { type: "Unigram", vocab: [] } }],
+    ["BertNormalizer", { normalizer: { type: "BertNormalizer" } }],
+    ["Whitespace", { pre_tokenizer: { type: "Whitespace" } }],
+    ["MergedWithNext", { pre_tokenizer: { type: "Split", pattern: { Regex: "x" }, behavior: "MergedWithNext" } }],
+    ["WordPiece", { decoder: { type: "WordPiece" } }],
+    ["decoder", { decoder: null }],
+    ["one direction", { pre_tokenizer: null }],
+  ])("in a tokenizer.json: %s", (name, change) => {
     expect(changed(change)).toStartWith("unsupported-model: ");
     expect(changed(change)).toContain(name);
   });
