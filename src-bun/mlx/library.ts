@@ -33,6 +33,9 @@ export class MlxLibrary implements Disposable {
   readonly #functions: Record<MlxSymbol, AnyFunction>;
   readonly #errorHandler: JSCallback;
   #lastError = "";
+  /** Where functions put their results: one place for all calls, because making one takes longer than most of them. */
+  readonly #out = new Float64Array(new ArrayBuffer(8));
+  readonly #outAddress = ptr(this.#out);
 
   constructor(path: string) {
     this.#library = openSymbols(path);
@@ -62,10 +65,11 @@ export class MlxLibrary implements Disposable {
 
   /** Calls a function whose first argument is where its result goes; returns the new handle or number. */
   result(name: MlxSymbol, ...args: readonly FfiValue[]): Pointer {
-    const out = new BigUint64Array(1);
-    if (this.#functions[name](out, ...args) !== 0) throw this.#failed(name);
+    // A result may be shorter than eight bytes.
+    this.#out[0] = 0;
+    if (this.#functions[name](this.#outAddress, ...args) !== 0) throw this.#failed(name);
     // Read through the address: the JIT may keep a stale value of the typed array.
-    return read.ptr(ptr(out), 0) as Pointer;
+    return read.ptr(this.#outAddress, 0) as Pointer;
   }
 
   /** Calls a function that returns a handle, a pointer or a number. Throws when it is a null pointer. */

@@ -1,4 +1,5 @@
 // MLX's operations as functions of arrays. They build a graph; nothing is computed before an evaluation.
+import { type Pointer, ptr } from "bun:ffi";
 import type { MlxArray } from "./array.ts";
 import { cString } from "./c-string.ts";
 import { DTYPES, type Dtype } from "./dtype.ts";
@@ -19,20 +20,49 @@ const AFFINE = cString("affine");
 const CAUSAL = cString("causal");
 const NO_MASK = cString("");
 
-const span = (start: readonly number[], stop: readonly number[]): readonly FfiValue[] => {
-  const rank = start.length;
-  return [Int32Array.from(start), rank, Int32Array.from(stop), rank, new Int32Array(rank).fill(1), rank];
-};
+/** More axes than any array of ours has. */
+const MOST_AXES = 8;
+
+/**
+ * Lends lists of whole numbers to one call at a time, which copies them: making typed arrays anew takes ten times as long
+ * as most calls.
+ */
+class NumberLists {
+  readonly #numbers = new Int32Array(new ArrayBuffer(3 * MOST_AXES * Int32Array.BYTES_PER_ELEMENT)).fill(1);
+  readonly #address = ptr(this.#numbers);
+
+  /** Address and length. */
+  list(numbers: readonly number[]): readonly [Pointer, number] {
+    return [this.#put(0, numbers), numbers.length];
+  }
+
+  /** Starts, stops and strides of 1, each as address and length. */
+  span(start: readonly number[], stop: readonly number[]): readonly FfiValue[] {
+    const rank = start.length;
+    return [this.#put(0, start), rank, this.#put(1, stop), rank, this.#at(2), rank];
+  }
+
+  #put(place: number, numbers: readonly number[]): Pointer {
+    if (numbers.length > MOST_AXES) throw new RangeError(`${numbers.length} axes`);
+    for (let index = 0; index < numbers.length; index++) this.#numbers[place * MOST_AXES + index] = numbers[index] ?? 0;
+    return this.#at(place);
+  }
+
+  #at(place: number): Pointer {
+    return (this.#address + place * MOST_AXES * Int32Array.BYTES_PER_ELEMENT) as Pointer;
+  }
+}
 
 export class MlxOps {
   readonly #runtime: MlxRuntime;
+  readonly #lists = new NumberLists();
 
   constructor(runtime: MlxRuntime) {
     this.#runtime = runtime;
   }
 
   zeros(shape: readonly number[], dtype: Dtype): MlxArray {
-    return this.#make("mlx_zeros", Int32Array.from(shape), shape.length, DTYPES[dtype].id);
+    return this.#make("mlx_zeros", ...this.#lists.list(shape), DTYPES[dtype].id);
   }
 
   scalar(value: number): MlxArray {
@@ -58,21 +88,21 @@ export class MlxOps {
   }
 
   reshape(array: MlxArray, shape: readonly number[]): MlxArray {
-    return this.#make("mlx_reshape", array.handle, Int32Array.from(shape), shape.length);
+    return this.#make("mlx_reshape", array.handle, ...this.#lists.list(shape));
   }
 
   transpose(array: MlxArray, axes: readonly number[]): MlxArray {
-    return this.#make("mlx_transpose_axes", array.handle, Int32Array.from(axes), axes.length);
+    return this.#make("mlx_transpose_axes", array.handle, ...this.#lists.list(axes));
   }
 
   /** Elements from `start` up to `stop` on every axis. */
   slice(array: MlxArray, start: readonly number[], stop: readonly number[]): MlxArray {
-    return this.#make("mlx_slice", array.handle, ...span(start, stop));
+    return this.#make("mlx_slice", array.handle, ...this.#lists.span(start, stop));
   }
 
   /** `array` with `update` in place of the elements from `start` to `stop`; in its memory when nobody else holds it. */
   sliceUpdate(array: MlxArray, update: MlxArray, start: readonly number[], stop: readonly number[]): MlxArray {
-    return this.#make("mlx_slice_update", array.handle, update.handle, ...span(start, stop));
+    return this.#make("mlx_slice_update", array.handle, update.handle, ...this.#lists.span(start, stop));
   }
 
   /** The rows of `array` that `indices` names, along `axis`. */
