@@ -1,9 +1,9 @@
 // Bytes that 20 chats take which begin with the same 1,500 tokens, when their tips have retired, against the bytes of
 // what is unique in them.
 import type { LiveKv } from "../../src-bun/model/live-kv.ts";
+import { retireTips } from "../support/retire-tips.ts";
 import { Starter } from "../support/starter.ts";
 import { type BenchResult, figure } from "./figure.ts";
-import { retireTips } from "./retire-tips.ts";
 
 const CHATS = 20;
 const SHARED_TOKENS = 1500;

@@ -3,9 +3,9 @@
 import type { PromptCache } from "../../src-bun/cache/prompt-cache.ts";
 import type { KvBlock } from "../../src-bun/engine/kv-blocks.ts";
 import type { LiveKv } from "../../src-bun/model/live-kv.ts";
+import { retireTips } from "../support/retire-tips.ts";
 import { Starter } from "../support/starter.ts";
 import { type BenchResult, figure } from "./figure.ts";
-import { retireTips } from "./retire-tips.ts";
 
 const WARM_TOKENS = 4000;
 const NEW_TOKENS = 32;

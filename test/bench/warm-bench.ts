@@ -1,5 +1,5 @@
-// Time to the first token of 32 new tokens on 2,000 warm ones: from the chat's own tip, from another chat's, from the
-// SSD, after a restart, and cold. Sides alternate in one process; the engine's own paths are timed.
+// Time to the first token of 32 new tokens on 2,000 warm ones: from the chat's own tip, with and without room in it, from
+// another chat's tip and blocks, from the SSD, after a restart, and cold. Sides alternate in one process; the engine's own paths are timed.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { WriteBehind } from "../../src-bun/cache/write-behind.ts";
@@ -10,6 +10,7 @@ import { openFilesystem } from "../../src-bun/platform/filesystem.ts";
 import { bundleWorker } from "../../src-bun/setup/bundle-workers.ts";
 import { KvWriter } from "../../src-bun/storage/kv-writer.ts";
 import { SsdCacheStore } from "../../src-bun/storage/ssd-cache.ts";
+import { retireTips } from "../support/retire-tips.ts";
 import { Starter } from "../support/starter.ts";
 import { TemporaryFolder } from "../support/temporary-folder.ts";
 import { dropFromPageCache } from "./cold-file.ts";
@@ -102,7 +103,7 @@ class WarmBench {
   }
 }
 
-type Times = Record<"suffix" | "tip" | "fork" | "cold", number[]>;
+type Times = Record<"suffix" | "tip" | "fullTip" | "forkOfTip" | "fork" | "cold", number[]>;
 
 /** Computes the shared tokens once and makes them durable. */
 const saveShared = async (bench: WarmBench, starter: Starter): Promise<void> => {
@@ -111,7 +112,7 @@ const saveShared = async (bench: WarmBench, starter: Starter): Promise<void> => 
   await bench.save(kv);
 };
 
-/** One round: the bare suffix, the chat's own next turn and another chat's first, on the same warm tokens. */
+/** One round: the bare suffix, the chat's own next turns and another chat's first, on the same warm tokens. */
 const ramRun = async (bench: WarmBench, starter: Starter, store: SsdCacheStore, run: number) => {
   const prompt = bench.prompt(run);
   const other = bench.prompt(run + 1);
@@ -127,25 +128,37 @@ const ramRun = async (bench: WarmBench, starter: Starter, store: SsdCacheStore, 
     bench.firstToken(prompt, next.kv);
     cache.put(next, prompt, prompt.length);
   });
-  const fork = await timed(async () => {
-    const next = await cache.take(other, "bench", room);
-    if (next.kv === warm.kv || next.cachedTokens.ram < WARM_TOKENS) throw new Error("the fork was not copied");
-    bench.firstToken(other, next.kv);
-    cache.release(next);
-  });
+  const fork = () =>
+    timed(async () => {
+      const next = await cache.take(other, "bench", room);
+      if (next.kv === warm.kv || next.cachedTokens.ram < WARM_TOKENS) throw new Error("the fork was not copied");
+      bench.firstToken(other, next.kv);
+      cache.release(next);
+    });
+  const forkOfTip = await fork();
   cache.clear();
-  return { suffix, tip, fork };
+  const full = await cache.take(prompt, "bench", prompt.length);
+  cache.put(full, bench.shared, WARM_TOKENS);
+  const fullTip = await timed(async () => {
+    const before = starter.kv.bytes(full.kv);
+    const next = await cache.take(prompt, "bench", room);
+    if (next.kv !== full.kv || starter.kv.bytes(next.kv) === before) throw new Error("the tip did not grow");
+    bench.firstToken(prompt, next.kv);
+    cache.put(next, prompt, prompt.length);
+  });
+  retireTips(cache, starter.kv.bytesOf(1));
+  const times = { suffix, tip, fullTip, forkOfTip, fork: await fork() };
+  cache.clear();
+  return times;
 };
 
 const ramTimes = async (bench: WarmBench, starter: Starter): Promise<Times> => {
-  const times: Times = { suffix: [], tip: [], fork: [], cold: [] };
+  const times: Times = { suffix: [], tip: [], fullTip: [], forkOfTip: [], fork: [], cold: [] };
   const { store, close } = await bench.openStore();
   await ramRun(bench, starter, store, 0);
   for (let run = 0; run < RUNS; run++) {
-    const { suffix, tip, fork } = await ramRun(bench, starter, store, run);
-    times.suffix.push(suffix);
-    times.tip.push(tip);
-    times.fork.push(fork);
+    const once = await ramRun(bench, starter, store, run);
+    for (const name of ["suffix", "tip", "fullTip", "forkOfTip", "fork"] as const) times[name].push(once[name]);
     times.cold.push(await coldTime(bench, starter, bench.prompt(run)));
   }
   await close();
@@ -214,7 +227,10 @@ export const warmBench = async (): Promise<BenchResult> => {
   return {
     figures: [
       figure("ttft.tipVsSuffix", "ratio", { atMost: 1.05 }, ratios(times.tip, times.suffix)),
+      // A tip that has outgrown its room is copied once, as a fork is.
+      figure("ttft.fullTipVsSuffix", "ratio", { atMost: 1.25 }, ratios(times.fullTip, times.suffix)),
       figure("ttft.forkVsSuffix", "ratio", { atMost: 1.25 }, ratios(times.fork, times.suffix)),
+      figure("ttft.forkOfTipVsSuffix", "ratio", { atMost: 1.25 }, ratios(times.forkOfTip, times.suffix)),
       figure(
         "ttft.coldVsRam",
         "ratio",
@@ -230,7 +246,9 @@ export const warmBench = async (): Promise<BenchResult> => {
       ms: {
         suffix: median(times.suffix),
         tip: tipMs,
+        fullTip: median(times.fullTip),
         fork: median(times.fork),
+        forkOfTip: median(times.forkOfTip),
         cold: median(times.cold),
         raw: good.length > 0 ? median(good.map(({ raw }) => raw)) : null,
         restore: good.length > 0 ? median(good.map(({ restore }) => restore)) : null,

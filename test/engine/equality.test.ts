@@ -8,6 +8,8 @@ import { openFilesystem } from "../../src-bun/platform/filesystem.ts";
 import { bundleWorker } from "../../src-bun/setup/bundle-workers.ts";
 import { KvWriter } from "../../src-bun/storage/kv-writer.ts";
 import { SsdCacheStore } from "../../src-bun/storage/ssd-cache.ts";
+import { largestDifference, marginOf, roundingBound } from "../support/logits.ts";
+import { retireTips } from "../support/retire-tips.ts";
 import { isSizeRelease } from "../support/size.ts";
 import { Starter } from "../support/starter.ts";
 import { TemporaryFolder } from "../support/temporary-folder.ts";
@@ -22,7 +24,7 @@ let storageWorker: string;
 beforeAll(async () => {
   starter = await Starter.open();
   storageWorker = await bundleWorker(join(import.meta.dir, "../../src-bun/storage/kv-writer.worker.ts"));
-});
+}, 60_000);
 
 afterAll(() => starter[Symbol.dispose]());
 
@@ -44,21 +46,11 @@ const promptOf = async (tokens: number): Promise<Uint32Array> => {
   return (await starter.encodeChat([{ role: "user", content: text }])).slice(0, tokens);
 };
 
-const largestDifference = (a: readonly Float32Array[], b: readonly Float32Array[]): number => {
-  let largest = 0;
-  for (const [step, values] of a.entries()) {
-    for (const [index, value] of values.entries()) {
-      largest = Math.max(largest, Math.abs(value - (b[step]?.[index] ?? Number.NaN)));
-    }
-  }
-  return largest;
-};
-
 /** The 100 steps after the prompt, and their logits, from a take of whatever `cold` and the tips of `warm` hold. */
 const answer = (prompt: Uint32Array, kv: LiveKv) =>
   starter.greedy(starter.prefill(prompt.slice(kv.length), kv), kv, STEPS);
 
-test("R15 from RAM and from the SSD after a restart, logits over 100 steps are identical", async () => {
+test("R15 R21 R23 from a tip, from blocks and from the SSD after a restart, logits over 100 steps are identical", async () => {
   using folder = new TemporaryFolder();
   const prompt = await promptOf(CACHED_TOKENS + NEW_TOKENS);
   const shared = prompt.slice(0, CACHED_TOKENS);
@@ -85,28 +77,20 @@ test("R15 from RAM and from the SSD after a restart, logits over 100 steps are i
   const restored = await restarted.take(prompt, namespace, prompt.length + STEPS);
   expect(restored.cachedTokens).toEqual({ ram: 0, ssd: CACHED_TOKENS });
   const fromSsd = answer(prompt, restored.kv);
-  restarted.release(restored);
+  restarted.put(restored, shared, shared.length);
   await after.close();
+
+  retireTips(restarted, starter.kv.bytesOf(1));
+  expect([restarted.tips, restarted.blocks]).toEqual([0, Math.ceil(CACHED_TOKENS / 256)]);
+  const rejoined = await restarted.take(prompt, namespace, prompt.length + STEPS);
+  expect(rejoined.cachedTokens).toEqual({ ram: CACHED_TOKENS, ssd: 0 });
+  const fromBlocks = answer(prompt, rejoined.kv);
+  restarted.release(rejoined);
 
   expect(fromSsd.ids).toEqual(fromRam.ids);
   expect(largestDifference(fromSsd.logits, fromRam.logits)).toBe(0);
+  expect(largestDifference(fromBlocks.logits, fromRam.logits)).toBe(0);
 });
-
-/**
- * How far rounding alone may move a logit between two orders of summation: each of the 2 · layers residual additions
- * carries a dot product of at most `intermediate` terms, whose rounding errors of half a unit in the last place add up
- * like a random walk (Higham and Mary 2019); both runs err, on values of the logits' range.
- */
-const roundingBound = (logits: Float32Array): number => {
-  const { layers, intermediateSize } = starter.model.llama.config;
-  const range = logits.reduce((a, b) => Math.max(a, b)) - logits.reduce((a, b) => Math.min(a, b));
-  return 2 * range * 2 ** -24 * Math.sqrt(2 * layers * intermediateSize);
-};
-
-const marginOf = (logits: Float32Array): number => {
-  const [best = 0, second = 0] = [...logits].sort((a, b) => b - a);
-  return best - second;
-};
 
 test("R16 warm and cold choose the same tokens, but where the two best logits are closer than rounding", async () => {
   const prompt = await promptOf(CACHED_TOKENS + NEW_TOKENS);
@@ -122,7 +106,7 @@ test("R16 warm and cold choose the same tokens, but where the two best logits ar
   const fromWarm = answer(prompt, take.kv);
   cache.release(take);
 
-  const bound = roundingBound(fromCold.logits[0] ?? new Float32Array(1));
+  const bound = roundingBound(starter.model.llama.config, fromCold.logits[0] ?? new Float32Array(1));
   const close = fromCold.logits.filter((logits) => marginOf(logits) < bound).length;
   const parting = fromCold.ids.findIndex((id, step) => id !== fromWarm.ids[step]);
   const compared = parting < 0 ? STEPS : parting + 1;
