@@ -1,7 +1,7 @@
 // `config.json` of a folder as mlx-lm and transformers write it.
 import * as v from "valibot";
 import type { Quantization } from "../mlx/ops.ts";
-import type { LlamaConfig } from "./llama-config.ts";
+import { checkHeads, type LlamaConfig } from "./llama-config.ts";
 import { damagedModel, unsupportedModel } from "./model-faults.ts";
 import { linearRope, llama3Rope, plainRope, type Rope } from "./rope.ts";
 
@@ -145,6 +145,8 @@ export const readFolderConfig = (path: string, json: unknown): FolderConfig => {
   refuseOthers(path, config);
   const heads = config.num_attention_heads;
   const headDim = config.head_dim ?? config.hidden_size / heads;
+  const kvHeads = config.num_key_value_heads ?? heads;
+  checkHeads(path, heads, kvHeads, headDim);
   const contextTokens = config.max_position_embeddings ?? DEFAULTS.contextTokens;
   return {
     llama: {
@@ -152,7 +154,7 @@ export const readFolderConfig = (path: string, json: unknown): FolderConfig => {
       hiddenSize: config.hidden_size,
       intermediateSize: config.intermediate_size,
       heads,
-      kvHeads: config.num_key_value_heads ?? heads,
+      kvHeads,
       headDim,
       vocabularySize: config.vocab_size,
       contextTokens,

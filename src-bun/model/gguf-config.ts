@@ -1,6 +1,6 @@
 // The shape of a Llama as the metadata of a GGUF gives it.
 import type { GgufMetadata } from "./gguf-header.ts";
-import type { LlamaConfig } from "./llama-config.ts";
+import { checkHeads, type LlamaConfig } from "./llama-config.ts";
 import { damagedModel, unsupportedModel } from "./model-faults.ts";
 import { linearRope, plainRope, type Rope, stretchedRope } from "./rope.ts";
 import type { StoredTensor } from "./stored-tensor.ts";
@@ -88,7 +88,9 @@ export const readGgufConfig = (path: string, metadata: GgufMetadata, tensors: re
   if (reader.has("llama.expert_count")) throw unsupportedModel(path, "it is a mixture of experts");
   const heads = reader.count("llama.attention.head_count");
   const hiddenSize = reader.count("llama.embedding_length");
-  const headDim = reader.count("llama.attention.key_length", hiddenSize / heads);
+  const headDim = reader.positive("llama.attention.key_length", hiddenSize / heads);
+  const kvHeads = reader.count("llama.attention.head_count_kv", heads);
+  checkHeads(path, heads, kvHeads, headDim);
   reader.expect("llama.attention.value_length", headDim);
   reader.expect("llama.rope.dimension_count", headDim);
   return {
@@ -96,7 +98,7 @@ export const readGgufConfig = (path: string, metadata: GgufMetadata, tensors: re
     hiddenSize,
     intermediateSize: reader.count("llama.feed_forward_length"),
     heads,
-    kvHeads: reader.count("llama.attention.head_count_kv", heads),
+    kvHeads,
     headDim,
     vocabularySize: reader.length("tokenizer.ggml.tokens"),
     contextTokens: reader.count("llama.context_length"),

@@ -44,20 +44,12 @@ const readShards = (folder: string): Shards => {
   return { names, map };
 };
 
-/** Numbers that contradict each other in whatever format they came. */
-const checkShape = (path: string, { heads, kvHeads, headDim }: LlamaConfig): void => {
-  if (!Number.isSafeInteger(headDim) || headDim % 2 !== 0)
-    throw damagedModel(path, `its heads have ${headDim} elements`);
-  if (heads % kvHeads !== 0) throw damagedModel(path, `its ${heads} heads cannot share ${kvHeads} for keys and values`);
-};
-
 const openFolder = (folder: string): OpenedLlama => {
   const configPath = join(folder, "config.json");
   const { llama, isHeadTied, hasAttentionBias, hasMlpBias, quantization } = readFolderConfig(
     configPath,
     readModelJson(configPath, MAX_CONFIG_BYTES),
   );
-  checkShape(configPath, llama);
   const { names, map } = readShards(folder);
   using unfinished = new DisposableStack();
   const files = names.map((name) => unfinished.use(ModelFile.open(join(folder, name))));
@@ -85,7 +77,6 @@ const openGguf = (path: string): OpenedLlama => {
   const file = unfinished.use(ModelFile.open(path));
   const { metadata, tensors } = readGgufHeader(file);
   const config = readGgufConfig(path, metadata, tensors);
-  checkShape(path, config);
   const source = new LlamaSource({
     path,
     names: ggufNames,

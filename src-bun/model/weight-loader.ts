@@ -21,7 +21,7 @@ export type StoredMatrix =
       readonly how: Quantization;
     };
 
-const CHUNK_BYTES = 4 << 20;
+const CHUNK_BYTES = 1 << 20;
 
 type Target = { readonly array: MlxArray; readonly rowBytes: number };
 type Produce = (first: number, count: number, into: readonly Uint8Array[]) => void;
