@@ -68,10 +68,6 @@ export class ModelTokenizer {
     return this.special(content).id;
   }
 
-  hasSpecial(content: string): boolean {
-    return this.#marks.has(content);
-  }
-
   /** Ids of text in which special-looking passages are ordinary text. `isInside`: a special token stands before it. */
   encodeText(text: string, isInside = false): number[] {
     if (text === "") return [];
