@@ -14,8 +14,11 @@ export class MlxRuntime implements Disposable {
   readonly device: "cpu" | "gpu";
   readonly stream: Pointer;
   readonly #scopes: ArrayScope[] = [];
+  #isClosed = false;
   /** Only the net: what somebody kept and then forgot. */
   readonly #forgotten = new FinalizationRegistry<Pointer>((handle) => {
+    // The finalizer may come after the library has gone.
+    if (this.#isClosed) return;
     this.library.call("mlx_array_free", handle);
     this.library.liveHandles--;
   });
@@ -113,6 +116,7 @@ export class MlxRuntime implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.#isClosed = true;
     this.library.call("mlx_synchronize", this.stream);
     this.library.call("mlx_stream_free", this.stream);
     this.library[Symbol.dispose]();
