@@ -86,7 +86,14 @@ export type EngineStatus = {
   readonly activeRequests: number;
   readonly liveHandles: number;
   readonly memory: { readonly activeBytes: number; readonly cacheBytes: number; readonly peakBytes: number };
-  readonly cache: { readonly tips: number; readonly tipBytes: number; readonly ssdBytes: number };
+  /** Kept in RAM as whole tips and as blocks, and on the SSD. */
+  readonly cache: {
+    readonly tips: number;
+    readonly tipBytes: number;
+    readonly blocks: number;
+    readonly blockBytes: number;
+    readonly ssdBytes: number;
+  };
   /** Of the write-behind: jobs not yet durable, and those that were given up. */
   readonly writes: { readonly pendingJobs: number; readonly droppedJobs: number; readonly lastError: string | null };
 };

@@ -94,6 +94,8 @@ export class EngineCore {
       cache: {
         tips: bench?.cache.tips ?? 0,
         tipBytes: bench?.cache.tipBytes ?? 0,
+        blocks: bench?.cache.blocks ?? 0,
+        blockBytes: bench?.cache.blockBytes ?? 0,
         ssdBytes: this.#ssd?.store.usage().bytes ?? 0,
       },
       writes: {
