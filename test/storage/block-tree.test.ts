@@ -51,6 +51,27 @@ test("the longest prefix is what a scan of all prompts finds, and the path holds
   );
 });
 
+test("a prompt parts from what is stored where some stored prompt goes on with other tokens", () => {
+  fc.assert(
+    fc.property(fc.array(prompt, { maxLength: 12 }), prompt, fc.integer({ min: 1, max: 9 }), (kept, asked, size) => {
+      const tree = new BlockTree<null>();
+      for (const tokens of kept) add(tree, tokens, size);
+      const { length } = tree.find(asked);
+      const goesOn = kept.some((tokens) => tokens.length > length && common(tokens, asked) === length);
+      expect(tree.continuesDifferently(asked)).toBe(length > 0 && length < asked.length && goesOn);
+    }),
+    { numRuns: 500, seed: 12 },
+  );
+});
+
+test("a leaf is a block that no other continues", () => {
+  const tree = new BlockTree<null>();
+  add(tree, Uint32Array.of(1, 2, 3, 4), 2);
+  expect([tree.isLeaf("1,2"), tree.isLeaf("1,2,3,4"), tree.isLeaf("9")]).toEqual([false, true, false]);
+  tree.remove("1,2,3,4");
+  expect(tree.isLeaf("1,2")).toBe(true);
+});
+
 test("a block that is removed takes along what continues it and nothing else", () => {
   fc.assert(
     fc.property(fc.array(prompt, { minLength: 1, maxLength: 10 }), fc.nat(), (kept, pick) => {

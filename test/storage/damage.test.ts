@@ -66,7 +66,12 @@ test("a byte flipped in a block's tensors is a miss that says what is good, and 
   await using _ = bench;
   flip(fileOf(bench), second.payloadOffset + 1000);
   const { outcome } = await restoreInto(store, prompt, 512);
-  expect(outcome).toMatchObject({ kind: "miss", goodTokens: 256, reason: expect.stringContaining("not what was") });
+  expect(outcome).toMatchObject({
+    kind: "miss",
+    isDamage: true,
+    goodTokens: 256,
+    reason: expect.stringContaining("not what was"),
+  });
   expect(store.longestDurablePrefix(prompt, "model")).toBe(256);
   expect((await restoreInto(store, fork, fork.length)).isRight).toBe(true);
 

@@ -67,6 +67,17 @@ test("saves asked for at once are made in turn", async () => {
   for (const tokens of prompts) expect((await restoreInto(store, tokens, tokens.length)).isRight).toBe(true);
 });
 
+test("a restore that failed without any damage says so, and what is stored stays offered", async () => {
+  await using bench = await StoreBench.start();
+  const store = await bench.open();
+  const tokens = tokenIds(40);
+  await keep(store, tokens);
+  await bench.kvReader.close();
+  const { outcome } = await restoreInto(store, tokens, 40);
+  expect(outcome).toMatchObject({ kind: "miss", isDamage: false });
+  expect(store.longestDurablePrefix(tokens, "model")).toBe(40);
+});
+
 test("namespaces do not see each other, and their names stay out of file names", async () => {
   await using bench = await StoreBench.start();
   const store = await bench.open();
