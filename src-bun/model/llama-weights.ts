@@ -99,6 +99,9 @@ const buildLayer = (builder: Builder, source: LlamaSource, config: LlamaConfig, 
   };
 };
 
+const periodsOf = (runtime: MlxRuntime, periods: readonly number[]): MlxArray =>
+  runtime.keep(runtime.arrayFrom(Float32Array.from(periods), [periods.length]));
+
 /** As kernels of the device want them: quantised on a GPU, float32 on a CPU, where quantised kernels are slow. */
 export const keepsQuantized = (runtime: MlxRuntime): boolean => runtime.device === "gpu";
 
@@ -122,8 +125,7 @@ export const loadLlamaWeights = (
       head: isTied ? { matrix: embedding, bias: null } : builder.linear({ name: names.head, ...rows }),
       norm: builder.norm(names.norm, hiddenSize),
       layers: Array.from({ length: config.layers }, (_, index) => buildLayer(builder, source, config, index)),
-      ropePeriods:
-        rope.kind === "periods" ? runtime.arrayFrom(Float32Array.from(rope.periods), [rope.periods.length]) : null,
+      ropePeriods: rope.kind === "periods" ? periodsOf(runtime, rope.periods) : null,
     };
     builder.finish();
     return weights;
