@@ -31,7 +31,7 @@ export class WriteBehind<Kv, Block> {
   #droppedJobs = 0;
   #lastError: string | null = null;
 
-  /** `maxBytes` bounds the copies that wait to be written. `onFault` hears why one was dropped, and null once one is durable again. */
+  /** `maxBytes` bounds the copies that wait to be written. `onFault` hears why a save failed, and null once one succeeds again. */
   constructor(options: {
     kv: KvBlocks<Kv, Block>;
     store: DurableStore;
@@ -48,15 +48,19 @@ export class WriteBehind<Kv, Block> {
     return { pendingJobs: this.#pending.size, droppedJobs: this.#droppedJobs, lastError: this.#lastError };
   }
 
-  /** Cuts what neither is durable nor waits to be; `tokens` are the positions of `kv`. Safe to call for known tokens. */
-  schedule(tokens: Uint32Array, namespace: string, kv: Kv): void {
+  /**
+   * Cuts what neither is durable nor waits to be, with a `turn` after each block; `tokens` are the positions of `kv`,
+   * which must not change meanwhile. What cannot be cut counts as dropped. Safe to call for known tokens.
+   */
+  async schedule(tokens: Uint32Array, namespace: string, kv: Kv, turn: () => Promise<void>): Promise<void> {
     const start = this.#covered(tokens, namespace);
     if (start >= tokens.length) return;
     if (this.#pendingBytes() >= this.#maxBytes) {
       this.#drop("more was computed than the SSD could take in time");
       return;
     }
-    const spans = this.#cut(kv, start, tokens.length);
+    const spans = await this.#cut(kv, start, tokens.length, turn);
+    if (spans === null) return;
     const bytes = spans.reduce((sum, { block }) => sum + this.#kv.blockBytes(block), 0);
     const job = { tokens, namespace, spans, bytes };
     this.#pending.add(job);
@@ -71,7 +75,15 @@ export class WriteBehind<Kv, Block> {
     });
     await Promise.race([this.#tail, deadline]);
     clearTimeout(timer);
-    for (const _ of this.#pending) this.#drop("the app was closed before it was written");
+    for (const job of this.#pending) {
+      this.#pending.delete(job);
+      this.#drop("the model was unloaded before it was written");
+    }
+  }
+
+  /** Resolves when no block is lent to the store any more. */
+  idle(): Promise<void> {
+    return this.#tail;
   }
 
   async #write(job: Job<Block>): Promise<void> {
@@ -79,27 +91,36 @@ export class WriteBehind<Kv, Block> {
       const blocks = job.spans.map(({ start, end, block }) => ({ start, end, tensors: this.#kv.views(block) }));
       const isDurable = await this.#store.storeAsync(job.tokens, blocks, job.namespace);
       if (isDurable) this.#recover();
-      else this.#drop(this.#refusal());
+      else this.#fail(job, this.#refusal());
     } catch (thrown) {
-      this.#drop(messageOf(thrown));
+      this.#fail(job, messageOf(thrown));
     } finally {
       this.#pending.delete(job);
       for (const { block } of job.spans) this.#kv.disposeBlock(block);
     }
   }
 
-  #cut(kv: Kv, start: number, end: number): Span<Block>[] {
+  async #cut(kv: Kv, start: number, end: number, turn: () => Promise<void>): Promise<Span<Block>[] | null> {
     const spans: Span<Block>[] = [];
     try {
       for (let from = start; from < end; from += BLOCK_TOKENS) {
         const to = Math.min(end, from + BLOCK_TOKENS);
         spans.push({ start: from, end: to, block: this.#kv.cut(kv, from, to) });
+        await turn();
       }
       return spans;
     } catch (thrown) {
       for (const { block } of spans) this.#kv.disposeBlock(block);
-      throw thrown;
+      this.#drop(messageOf(thrown));
+      return null;
     }
+  }
+
+  /** A job that was given up before is counted already. */
+  #fail(job: Job<Block>, reason: string): void {
+    if (!this.#pending.has(job)) return;
+    this.#drop(reason);
+    this.#onFault(reason);
   }
 
   #recover(): void {
@@ -131,6 +152,5 @@ export class WriteBehind<Kv, Block> {
   #drop(reason: string): void {
     this.#droppedJobs++;
     this.#lastError = reason;
-    this.#onFault(reason);
   }
 }

@@ -16,9 +16,11 @@ export class MlxRuntime implements Disposable {
   readonly #scopes: ArrayScope[] = [];
   /** Only the net: what somebody kept and then forgot. */
   readonly #forgotten = new FinalizationRegistry<Pointer>((handle) => {
+    if (this.#isClosed) return;
     this.library.call("mlx_array_free", handle);
     this.library.liveHandles--;
   });
+  #isClosed = false;
 
   constructor(libraryPath: string) {
     this.library = new MlxLibrary(libraryPath);
@@ -92,6 +94,7 @@ export class MlxRuntime implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.#isClosed = true;
     this.library.call("mlx_synchronize", this.stream);
     this.library.call("mlx_stream_free", this.stream);
     this.library[Symbol.dispose]();

@@ -30,7 +30,7 @@ const unsupported = (path: string, why: string): KeepwarmError =>
   new KeepwarmError("unsupported-model", `Keepwarm cannot run ${path}: ${why}.`);
 
 /** Typed access to one file's metadata: each fault names the file and the key. */
-class Reader {
+class MetadataReader {
   readonly #path: string;
   readonly #metadata: Metadata;
 
@@ -43,6 +43,18 @@ class Reader {
     const value = this.#metadata[key];
     if (typeof value !== "string") throw damaged(this.#path, `"${key}" is not a text`);
     return value;
+  }
+
+  optionalText(key: string): string | null {
+    return this.#metadata[key] === undefined ? null : this.text(key);
+  }
+
+  damaged(why: string): KeepwarmError {
+    return damaged(this.#path, why);
+  }
+
+  unsupported(why: string): KeepwarmError {
+    return unsupported(this.#path, why);
   }
 
   positive(key: string): number {
@@ -73,9 +85,12 @@ class Reader {
   }
 }
 
-const readConfig = (reader: Reader): LlamaConfig => {
+const readConfig = (reader: MetadataReader): LlamaConfig => {
   const heads = reader.count("llama.attention.head_count");
   const hiddenSize = reader.count("llama.embedding_length");
+  if (hiddenSize % heads !== 0) throw reader.damaged(`${hiddenSize} values do not divide into ${heads} heads`);
+  const scaling = reader.optionalText("llama.rope.scaling.type") ?? "none";
+  if (scaling !== "none") throw reader.unsupported(`its rotary embedding is scaled by "${scaling}"`);
   return {
     layers: reader.count("llama.block_count"),
     hiddenSize,
@@ -90,7 +105,7 @@ const readConfig = (reader: Reader): LlamaConfig => {
   };
 };
 
-const readVocabulary = (reader: Reader): GgufVocabulary => {
+const readVocabulary = (reader: MetadataReader): GgufVocabulary => {
   const tokens = reader.list("tokenizer.ggml.tokens", "string");
   const bos = reader.optionalId("tokenizer.ggml.bos_token_id", tokens.length);
   const eos = reader.optionalId("tokenizer.ggml.eos_token_id", tokens.length);
@@ -115,7 +130,7 @@ export const readGgufModel = async (path: string): Promise<GgufModel> => {
   if (fault?.kind === "damaged") throw damaged(path, fault.why);
   if (fault?.kind === "unsupported") throw unsupported(path, fault.why);
   const metadata = header.metadata as unknown as Metadata;
-  const reader = new Reader(path, metadata);
+  const reader = new MetadataReader(path, metadata);
   const architecture = reader.text("general.architecture");
   if (architecture !== "llama") {
     throw unsupported(path, `it holds a "${architecture}" model, and "llama" is what runs so far`);

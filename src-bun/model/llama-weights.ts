@@ -34,6 +34,7 @@ class GgufTensors implements Disposable {
   readonly #arrays: Map<string, MlxArray>;
   readonly #ops: MlxOps;
   readonly #path: string;
+  readonly #used = new Set<string>();
 
   constructor(runtime: MlxRuntime, ops: MlxOps, path: string) {
     this.#arrays = loadGguf(runtime, path);
@@ -43,11 +44,23 @@ class GgufTensors implements Disposable {
 
   /** A tensor as float32, dequantised where it was quantised. Throws when it is absent or of another shape. */
   dense(name: string, shape: readonly number[]): MlxArray {
+    this.#used.add(name);
     const array = this.#float32(name);
     if (array.shape.join("×") !== shape.join("×")) {
       throw this.#damaged(`"${name}" is ${array.shape.join("×")}, not ${shape.join("×")}`);
     }
     return array;
+  }
+
+  /** Throws when a tensor was never asked for: leaving it out would answer wrongly without a word. */
+  refuseUnused(): void {
+    const stems = new Set([...this.#arrays.keys()].map((name) => name.replace(/\.(?:weight|scales|biases)$/, "")));
+    const unused = [...stems].filter((stem) => !this.#used.has(stem));
+    if (unused.length === 0) return;
+    throw new KeepwarmError(
+      "unsupported-model",
+      `Keepwarm cannot run ${this.#path}: it does not use the tensors ${unused.slice(0, 3).join(", ")}${unused.length > 3 ? " and others" : ""}.`,
+    );
   }
 
   [Symbol.dispose](): void {
@@ -121,6 +134,7 @@ export const loadLlamaWeights = (runtime: MlxRuntime, ops: MlxOps, path: string,
   });
   const embedding = own(tensors.dense("token_embd", [vocabularySize, hiddenSize]));
   const weights = { embedding, head: own(ops.transpose(embedding, [1, 0])), norm: norm("output_norm"), layers };
+  tensors.refuseUnused();
   unfinished.move();
   return weights;
 };

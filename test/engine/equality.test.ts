@@ -69,7 +69,7 @@ test("R15 from RAM and from the SSD after a restart, logits over 100 steps are i
   starter.prefill(shared, first.kv)[Symbol.dispose]();
   const before = await openStore(folder.path);
   const writeBehind = new WriteBehind<LiveKv, KvBlock>({ kv: starter.kv, store: before.store, maxBytes: 2 ** 30 });
-  writeBehind.schedule(shared, namespace, first.kv);
+  await writeBehind.schedule(shared, namespace, first.kv, () => Promise.resolve());
   ram.put(first, shared, shared.length);
   await writeBehind.flush(60_000);
   expect(writeBehind.status).toEqual({ pendingJobs: 0, droppedJobs: 0, lastError: null });
@@ -132,5 +132,5 @@ test("R16 warm and cold choose the same tokens, but where the two best logits ar
   );
   expect(difference).toBeLessThanOrEqual(bound);
   if (parting >= 0) expect(marginOf(fromCold.logits[parting] ?? new Float32Array(1))).toBeLessThan(bound);
-  expect(close).toBeLessThanOrEqual(Math.ceil(STEPS / 1000));
+  expect(close).toBeLessThanOrEqual(Math.floor(STEPS / 1000));
 });

@@ -37,7 +37,7 @@ const setUp = (name: string, first: AppState) => {
         temperature: 0,
         seed: null,
       },
-      local: new LocalApp({ paths, givenLibraryFolder: null, environment: {} }),
+      local: new LocalApp({ paths, givenLibraryFolder: null, environment: {}, log: () => undefined }),
       socketPath,
       onText: (more) => {
         text += more;
