@@ -27,6 +27,6 @@ export const createApp = (): App => {
     port: Number(environment["KEEPWARM_PORT"] || DEFAULT_PORT),
     givenLibraryFolder,
     environment,
-    local: new LocalApp({ paths, givenLibraryFolder, environment }),
+    local: new LocalApp({ paths, givenLibraryFolder, environment, log: (line) => console.error(line) }),
   };
 };

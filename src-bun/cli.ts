@@ -58,6 +58,12 @@ const interrupted = (): Promise<void> =>
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, hear);
   });
 
+const interruptedSignal = (): AbortSignal => {
+  const stop = new AbortController();
+  void interrupted().then(() => stop.abort());
+  return stop.signal;
+};
+
 const runServe = (app: App, args: string[]): Promise<number> => {
   const { values } = parseArgs({ args, options: { port: { type: "string" } } });
   if (!isPort(app.port)) throw new UsageError("KEEPWARM_PORT is no port. Set it to a number from 0 to 65535.");
@@ -107,11 +113,7 @@ const runAskCommand = async (app: App, args: string[]): Promise<number> => {
     temperature: numberOf("temperature", values.temperature, (value) => v.is(temperatureField, value)) ?? 0,
     seed: numberOf("seed", values.seed, (value) => v.is(seedField, value)),
   });
-  const stop = new AbortController();
-  interrupted().then(
-    () => stop.abort(),
-    () => undefined,
-  );
+  const signal = interruptedSignal();
   const result = await runAsk({
     request,
     local: app.local,
@@ -120,7 +122,7 @@ const runAskCommand = async (app: App, args: string[]): Promise<number> => {
       if (!values.json) process.stdout.write(text);
     },
     writeError: err,
-    signal: stop.signal,
+    signal,
   });
   if (values.json) out(JSON.stringify(askJson(result)));
   else {
@@ -131,18 +133,14 @@ const runAskCommand = async (app: App, args: string[]): Promise<number> => {
 };
 
 const runSetup = async (app: App): Promise<number> => {
-  const stop = new AbortController();
-  interrupted().then(
-    () => stop.abort(),
-    () => undefined,
-  );
+  const signal = interruptedSignal();
   const report = setupReport(out);
   await ensureSetup({
     cacheFolder: app.paths.downloads,
     givenLibraryFolder: app.givenLibraryFolder,
     environment: app.environment,
     onProgress: (parts) => report({ kind: "setting-up", parts }),
-    signal: stop.signal,
+    signal,
   });
   out("Everything is set up.");
   return 0;

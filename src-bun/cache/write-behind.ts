@@ -29,7 +29,7 @@ export class WriteBehind<Kv, Block> {
   #droppedJobs = 0;
   #lastError: string | null = null;
 
-  /** `maxBytes` bounds the copies that wait to be written. `onFault` hears why one was dropped, and null once one is durable again. */
+  /** `maxBytes` bounds the copies that wait to be written. `onFault` hears why a save failed, and null once one succeeds again. */
   constructor(options: {
     kv: KvBlocks<Kv, Block>;
     store: DurableStore;
@@ -46,11 +46,15 @@ export class WriteBehind<Kv, Block> {
     return { pendingJobs: this.#pending.size, droppedJobs: this.#droppedJobs, lastError: this.#lastError };
   }
 
-  /** Cuts what neither is durable nor waits to be; `tokens` are the positions of `kv`. Safe to call for known tokens. */
-  schedule(tokens: Uint32Array, namespace: string, kv: Kv): void {
+  /**
+   * Cuts what neither is durable nor waits to be, with a `turn` after each block; `tokens` are the positions of `kv`,
+   * which must not change meanwhile. What cannot be cut counts as dropped. Safe to call for known tokens.
+   */
+  async schedule(tokens: Uint32Array, namespace: string, kv: Kv, turn: () => Promise<void>): Promise<void> {
     const start = this.#covered(tokens, namespace);
     if (start >= tokens.length) return;
-    const spans = this.#cut(kv, this.#fitting(start, tokens.length));
+    const spans = await this.#cut(kv, this.#fitting(start, tokens.length), turn);
+    if (spans === null) return;
     const end = spans.at(-1)?.end ?? start;
     if (end > start) {
       const bytes = spans.reduce((sum, { block }) => sum + this.#kv.blockBytes(block), 0);
@@ -69,7 +73,15 @@ export class WriteBehind<Kv, Block> {
     });
     await Promise.race([this.#tail, deadline]);
     clearTimeout(timer);
-    for (const _ of this.#pending) this.#drop("the app was closed before it was written");
+    for (const job of this.#pending) {
+      this.#pending.delete(job);
+      this.#drop("the model was unloaded before it was written");
+    }
+  }
+
+  /** Resolves when no block is lent to the store any more. */
+  idle(): Promise<void> {
+    return this.#tail;
   }
 
   async #write(job: Job<Block>): Promise<void> {
@@ -77,9 +89,9 @@ export class WriteBehind<Kv, Block> {
       const blocks = job.spans.map(({ start, end, block }) => ({ start, end, tensors: this.#kv.views(block) }));
       const isDurable = await this.#store.storeAsync(job.tokens, blocks, job.namespace);
       if (isDurable) this.#recover();
-      else this.#drop(this.#refusal());
+      else this.#fail(job, this.#refusal());
     } catch (thrown) {
-      this.#drop(messageOf(thrown));
+      this.#fail(job, messageOf(thrown));
     } finally {
       this.#pending.delete(job);
       for (const { block } of job.spans) this.#kv.disposeBlock(block);
@@ -95,15 +107,26 @@ export class WriteBehind<Kv, Block> {
     });
   }
 
-  #cut(kv: Kv, places: readonly TokenSpan[]): Span<Block>[] {
+  async #cut(kv: Kv, places: readonly TokenSpan[], turn: () => Promise<void>): Promise<readonly Span<Block>[] | null> {
     const spans: Span<Block>[] = [];
     try {
-      for (const { start, end } of places) spans.push({ start, end, block: this.#kv.cut(kv, start, end) });
+      for (const { start, end } of places) {
+        spans.push({ start, end, block: this.#kv.cut(kv, start, end) });
+        await turn();
+      }
       return spans;
     } catch (thrown) {
       for (const { block } of spans) this.#kv.disposeBlock(block);
-      throw thrown;
+      this.#drop(messageOf(thrown));
+      return null;
     }
+  }
+
+  /** A job that was given up before is counted already. */
+  #fail(job: Job<Block>, reason: string): void {
+    if (!this.#pending.has(job)) return;
+    this.#drop(reason);
+    this.#onFault(reason);
   }
 
   #recover(): void {
@@ -135,6 +158,5 @@ export class WriteBehind<Kv, Block> {
   #drop(reason: string): void {
     this.#droppedJobs++;
     this.#lastError = reason;
-    this.#onFault(reason);
   }
 }

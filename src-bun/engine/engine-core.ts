@@ -24,8 +24,18 @@ import { Scheduler } from "./scheduler.ts";
 const PENDING_WRITE_BYTES = 1 << 30;
 /** Freed buffers that MLX keeps for reuse: a few layers' worth of intermediates, not whole prompts. */
 const MLX_CACHE_BYTES = 256 << 20;
-/** How long a close waits for writes. */
-const FLUSH_MS = 30_000;
+/** How long another model waits for the writes of the one before. */
+const UNLOAD_FLUSH_MS = 30_000;
+/** More would only wait; a client that is refused can try again. */
+const MAX_REQUESTS = 128;
+
+/** Hears what nobody asked for. */
+export type EngineNotices = {
+  /** Why new prompts are not kept on the SSD; null once they are again. */
+  readonly onSsdFault: (message: string | null) => void;
+  /** For the log: damage that was found and what was done. Holds no text of a prompt. */
+  readonly onLog: (line: string) => void;
+};
 
 /** Resolves when messages that came were served. */
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -39,22 +49,22 @@ export class EngineCore {
   readonly #changes = new Scheduler();
   readonly #never = new AbortController().signal;
   readonly #running = new Set<AbortController>();
-  readonly #onSsdFault: (message: string | null) => void;
   readonly #templates: TemplateRenderer;
   readonly #fingerprints: FingerprintMemory | null;
+  readonly #notices: EngineNotices;
   #runtime: MlxRuntime | null = null;
   #ssd: Ssd | null = null;
   #bench: Workbench | null = null;
   #ssdFault: string | null = null;
+  #writesEnded: Promise<void> = Promise.resolve();
   #droppedJobs = 0;
 
-  /** `onSsdFault` hears why new prompts are not kept on the SSD, and null once they are again. */
-  constructor(options: EngineOptions, onSsdFault: (message: string | null) => void = () => undefined) {
+  constructor(options: EngineOptions, notices: EngineNotices) {
     this.#options = options;
     this.#templates = new TemplateRenderer({ workerSource: options.templateWorker });
     const { fingerprintFile: path } = options;
     this.#fingerprints = path === null ? null : new FingerprintMemory({ filesystem: openFilesystem(), path });
-    this.#onSsdFault = onSsdFault;
+    this.#notices = notices;
   }
 
   /** Loads a model in the place of the one before. Nothing of that one is left when loading fails. */
@@ -64,7 +74,7 @@ export class EngineCore {
 
   /** Cancels what runs, keeps what was computed, and frees the model. Safe to call with none loaded. */
   unload(): Promise<void> {
-    return this.#changes.run(() => this.#unload(), this.#never);
+    return this.#changes.run(() => this.#unload(UNLOAD_FLUSH_MS), this.#never);
   }
 
   async generate(
@@ -73,6 +83,9 @@ export class EngineCore {
     signal: AbortSignal,
   ): Promise<GenerateResult> {
     const arrivedMs = performance.now();
+    if (this.#scheduler.active >= MAX_REQUESTS) {
+      throw new KeepwarmError("busy", `${MAX_REQUESTS} requests are waiting already. Try again in a moment.`);
+    }
     const own = new AbortController();
     this.#running.add(own);
     const either = AbortSignal.any([signal, own.signal]);
@@ -106,12 +119,13 @@ export class EngineCore {
     };
   }
 
-  close(): Promise<{ readonly droppedJobs: number }> {
-    return this.#changes.run(() => this.#close(), this.#never);
+  /** What is not durable after `flushMs` counts as dropped. */
+  close(flushMs: number): Promise<{ readonly droppedJobs: number }> {
+    return this.#changes.run(() => this.#close(flushMs), this.#never);
   }
 
   async #load(modelPath: string): Promise<ModelInfo> {
-    await this.#unload();
+    await this.#unload(UNLOAD_FLUSH_MS);
     const runtime = this.#openRuntime();
     const ops = new MlxOps(runtime);
     using unfinished = new DisposableStack();
@@ -137,7 +151,12 @@ export class EngineCore {
       }),
       writeBehind:
         store &&
-        new WriteBehind<LiveKv, KvBlock>({ kv, store, maxBytes: PENDING_WRITE_BYTES, onFault: this.#onSsdFault }),
+        new WriteBehind<LiveKv, KvBlock>({
+          kv,
+          store,
+          maxBytes: PENDING_WRITE_BYTES,
+          onFault: (reason) => this.#setSsdFault(reason),
+        }),
       now: () => performance.now(),
       randomSeed: () => crypto.getRandomValues(new Uint32Array(1))[0] ?? 0,
       turn: nextTurn,
@@ -146,23 +165,26 @@ export class EngineCore {
     return describe(model);
   }
 
-  async #unload(): Promise<void> {
+  async #unload(flushMs: number): Promise<void> {
     for (const request of this.#running) request.abort();
     await this.#scheduler.idle();
     const bench = this.#bench;
     if (bench === null) return;
     this.#bench = null;
-    await bench.writeBehind?.flush(FLUSH_MS);
+    await bench.writeBehind?.flush(flushMs);
+    this.#writesEnded = bench.writeBehind?.idle() ?? Promise.resolve();
     this.#droppedJobs += bench.writeBehind?.status.droppedJobs ?? 0;
     bench.cache.clear();
     bench.model[Symbol.dispose]();
     bench.runtime.clearCache();
   }
 
-  async #close(): Promise<{ readonly droppedJobs: number }> {
-    await this.#unload();
+  async #close(flushMs: number): Promise<{ readonly droppedJobs: number }> {
+    await this.#unload(flushMs);
     await this.#templates.close();
     await this.#ssd?.close();
+    // Jobs that missed the deadline still free their blocks, through the library.
+    await this.#writesEnded;
     this.#ssd = null;
     this.#runtime?.[Symbol.dispose]();
     this.#runtime = null;
@@ -187,13 +209,20 @@ export class EngineCore {
   /** A folder that cannot be used costs the SSD tier, not the app; the status says why. */
   async #openSsdOrGoWithout(): Promise<Ssd | null> {
     try {
-      return await this.#openSsd();
+      const ssd = await this.#openSsd();
+      this.#setSsdFault(null);
+      return ssd;
     } catch (thrown) {
       if (!(thrown instanceof KeepwarmError)) throw thrown;
-      this.#ssdFault = thrown.message;
-      this.#onSsdFault(thrown.message);
+      this.#setSsdFault(thrown.message);
       return null;
     }
+  }
+
+  #setSsdFault(message: string | null): void {
+    if (this.#ssdFault === message) return;
+    this.#ssdFault = message;
+    this.#notices.onSsdFault(message);
   }
 
   async #openSsd(): Promise<Ssd | null> {
@@ -201,7 +230,13 @@ export class EngineCore {
     if (cacheFolder === null) return null;
     const kvWriter = new KvWriter({ workerSource: storageWorker });
     const kvReader = new KvWriter({ workerSource: storageWorker });
-    const store = await SsdCacheStore.open({ folder: cacheFolder, kvWriter, kvReader, filesystem: openFilesystem() });
+    const store = await SsdCacheStore.open({
+      folder: cacheFolder,
+      kvWriter,
+      kvReader,
+      filesystem: openFilesystem(),
+      log: this.#notices.onLog,
+    });
     return {
       store,
       close: async () => {

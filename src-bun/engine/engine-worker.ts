@@ -8,7 +8,10 @@ const port = parentPort;
 if (port === null) throw new Error("the engine worker was started outside a worker");
 
 const post = (event: EngineEvent): void => port.postMessage(event);
-const core = new EngineCore(workerData as EngineOptions, (message) => post({ kind: "ssd-fault", message }));
+const core = new EngineCore(workerData as EngineOptions, {
+  onSsdFault: (message) => post({ kind: "ssd-fault", message }),
+  onLog: (line) => post({ kind: "log", line }),
+});
 const generating = new Map<number, AbortController>();
 
 const generate = async ({ id, request }: EngineCommand & { kind: "generate" }): Promise<EngineReplies["generate"]> => {
@@ -35,7 +38,7 @@ const carryOut = async (
     case "status":
       return core.status();
     case "close":
-      return core.close();
+      return core.close(command.flushMs);
   }
 };
 

@@ -24,6 +24,7 @@ export type EngineListener = {
   readonly onExit: (error: KeepwarmError) => void;
   /** Hears why new prompts are not kept on the SSD, and null once they are again. */
   readonly onSsdFault: (message: string | null) => void;
+  readonly onLog: (line: string) => void;
 };
 
 export class Engine implements EnginePort {
@@ -82,11 +83,11 @@ export class Engine implements EnginePort {
     return this.#send<"status">({ kind: "status" }).reply;
   }
 
-  /** Ends after what was computed is durable or counted as dropped. */
-  async close(): Promise<{ readonly droppedJobs: number }> {
+  /** Ends after what was computed is durable or, after `flushMs`, counted as dropped. */
+  async close(flushMs: number): Promise<{ readonly droppedJobs: number }> {
     // A worker that died has nothing left to write.
     if (this.#exit !== null) return { droppedJobs: 0 };
-    const result = await this.#send<"close">({ kind: "close" }).reply;
+    const result = await this.#send<"close">({ kind: "close", flushMs }).reply;
     await this.#worker.terminate();
     return result;
   }
@@ -113,10 +114,11 @@ export class Engine implements EnginePort {
 
   #receive(event: EngineEvent): void {
     if (event.kind === "ssd-fault") this.#listener.onSsdFault(event.message);
+    else if (event.kind === "log") this.#listener.onLog(event.line);
     else this.#answer(event);
   }
 
-  #answer(event: Exclude<EngineEvent, { kind: "ssd-fault" }>): void {
+  #answer(event: Extract<EngineEvent, { id: number }>): void {
     const waiting = this.#waiting.get(event.id);
     if (waiting === undefined) return;
     switch (event.kind) {

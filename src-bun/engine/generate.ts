@@ -98,7 +98,7 @@ export const generate = async (
   const timing: Timing = { prefillMs: 0, firstTokenMs: null, lastTokenMs: 0 };
   try {
     const answer = await compute(order, take, timing);
-    keep(order, take, answer.tokens);
+    await keep(order, take, answer.tokens);
     return describe(order, take, answer, timing);
   } catch (thrown) {
     // Whatever failed may have left half a step in the KV.
@@ -186,7 +186,7 @@ const decode = async (
 };
 
 /** The KV holds the prompt, or what was finished of it, and the answer but for the token that was never fed. */
-const keep = ({ bench, prompt }: Order, take: Take<LiveKv>, answer: readonly number[]): void => {
+const keep = async ({ bench, prompt }: Order, take: Take<LiveKv>, answer: readonly number[]): Promise<void> => {
   const { kv } = take;
   const tokens = new Uint32Array(kv.length);
   tokens.set(prompt.subarray(0, kv.length));
@@ -195,7 +195,7 @@ const keep = ({ bench, prompt }: Order, take: Take<LiveKv>, answer: readonly num
     bench.cache.release(take);
     return;
   }
-  bench.writeBehind?.schedule(tokens, take.namespace, kv);
+  await bench.writeBehind?.schedule(tokens, take.namespace, kv, bench.turn);
   bench.cache.put(take, tokens, Math.min(prompt.length, tokens.length));
 };
 

@@ -34,7 +34,7 @@ export type EngineCommand =
   | { readonly kind: "cancel"; readonly target: number }
   | { readonly kind: "status"; readonly id: number }
   /** Cancels what runs, waits for what is being written, frees everything. */
-  | { readonly kind: "close"; readonly id: number };
+  | { readonly kind: "close"; readonly id: number; readonly flushMs: number };
 
 /** What a command is answered with. */
 export type EngineReplies = {
@@ -51,4 +51,5 @@ export type EngineEvent =
   | { readonly kind: "failed"; readonly id: number; readonly error: WireError }
   /** Why new prompts are not kept on the SSD; null once they are again. */
   | { readonly kind: "ssd-fault"; readonly message: string | null }
+  | { readonly kind: "log"; readonly line: string }
   | { readonly kind: "progress"; readonly id: number; readonly progress: GenerateProgress };

@@ -35,11 +35,12 @@ export const askJson = (result: GenerateResult) => ({
   finishReason: result.finishReason,
 });
 
-const seconds = (ms: number | null): string => (ms === null ? "never" : `after ${(ms / 1000).toFixed(2)} s`);
+const firstToken = (ms: number | null): string =>
+  ms === null ? "no token came" : `first token after ${(ms / 1000).toFixed(2)} s`;
 
 /** The line under an answer in a terminal. */
 export const askNote = ({ promptTokens, cachedTokens, ttftMs, decodeTokensPerSecond }: GenerateResult): string => {
   const warm = cachedTokens.ram + cachedTokens.ssd;
   const speed = decodeTokensPerSecond === null ? "" : ` · ${decodeTokensPerSecond.toFixed(1)} tokens/s`;
-  return `${warm.toLocaleString("en")} of ${promptTokens.toLocaleString("en")} prompt tokens were warm · first token ${seconds(ttftMs)}${speed}`;
+  return `${warm.toLocaleString("en")} of ${promptTokens.toLocaleString("en")} prompt tokens were warm · ${firstToken(ttftMs)}${speed}`;
 };

@@ -35,7 +35,11 @@ const handlers = (greeting: Greeting): Bun.SocketHandler<undefined> => {
   };
   return {
     data(socket, bytes) {
-      for (const line of reader.push(bytes)) if (line !== null) receive(socket, line);
+      for (const line of reader.push(bytes)) {
+        // A line beyond any answer's size: what it answers is not known, so nothing can go on.
+        if (line === null) socket.terminate();
+        else receive(socket, line);
+      }
     },
     drain: () => open?.writer.flush(),
     close() {

@@ -22,6 +22,7 @@ export type LocalAppOptions = {
   readonly givenLibraryFolder: string | null;
   /** For the programs that set-up calls. */
   readonly environment: Environment;
+  readonly log: (line: string) => void;
 };
 
 export class LocalApp {
@@ -29,6 +30,7 @@ export class LocalApp {
   readonly #paths: Paths;
   readonly #givenLibraryFolder: string | null;
   readonly #environment: Environment;
+  readonly #log: (line: string) => void;
   readonly #stop = new AbortController();
   #lock: FileLock | null = null;
   #engine: Engine | null = null;
@@ -39,6 +41,7 @@ export class LocalApp {
   constructor(options: LocalAppOptions) {
     this.#paths = options.paths;
     this.#environment = options.environment;
+    this.#log = options.log;
     this.#givenLibraryFolder = options.givenLibraryFolder;
   }
 
@@ -95,6 +98,7 @@ export class LocalApp {
         {
           onExit: (error) => this.state.set({ kind: "failed", error: wireError(error) }),
           onSsdFault: (message) => this.#setSsdFault(message),
+          onLog: this.#log,
         },
       );
       this.#engine = engine;
@@ -117,23 +121,22 @@ export class LocalApp {
   engine(): EnginePort {
     const state = this.state.current();
     if (this.#engine !== null && state.kind === "ready") return this.#engine;
-    if (state.kind === "failed")
-      throw new KeepwarmError("not-ready", `Keepwarm could not start: ${state.error.message}`);
+    if (state.kind === "failed") throw new KeepwarmError("not-ready", `Keepwarm cannot answer: ${state.error.message}`);
     const doing = state.kind === "loading" ? "loading the model" : "being set up";
     throw new KeepwarmError("not-ready", `Keepwarm is still ${doing}. Try again in a moment.`);
   }
 
-  /** Ends after what was computed is durable or counted as dropped. Safe to call twice, also at once. */
-  close(): Promise<{ readonly droppedJobs: number }> {
-    this.#closed ??= this.#close();
+  /** Ends after what was computed is durable or, after `flushMs`, counted as dropped. Safe to call twice, also at once. */
+  close(flushMs: number): Promise<{ readonly droppedJobs: number }> {
+    this.#closed ??= this.#close(flushMs);
     return this.#closed;
   }
 
-  async #close(): Promise<{ readonly droppedJobs: number }> {
+  async #close(flushMs: number): Promise<{ readonly droppedJobs: number }> {
     this.#stop.abort();
     // An engine that is closed while it loads would free what the load still uses.
     await Promise.allSettled([this.#started]);
-    const result = (await this.#engine?.close()) ?? { droppedJobs: 0 };
+    const result = (await this.#engine?.close(flushMs)) ?? { droppedJobs: 0 };
     this.#engine = null;
     this.#lock?.[Symbol.dispose]();
     this.#lock = null;

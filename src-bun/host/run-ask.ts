@@ -7,6 +7,9 @@ import type { LocalApp } from "./local-app.ts";
 import type { RunningHost } from "./running-host.ts";
 import { setupReport } from "./setup-report.ts";
 
+/** A single question has nothing else to hurry for. */
+const FLUSH_MS = 30_000;
+
 export type RunAskOptions = {
   readonly request: GenerateRequest;
   readonly local: LocalApp;
@@ -49,7 +52,7 @@ const askAlone = async (options: RunAskOptions): Promise<GenerateResult> => {
   local.own();
   local.state.subscribe(setupReport(writeError));
   const stop = (): void => {
-    if (local.state.current().kind !== "ready") void local.close();
+    if (local.state.current().kind !== "ready") void local.close(FLUSH_MS);
   };
   signal.addEventListener("abort", stop, { once: true });
   try {
@@ -57,7 +60,7 @@ const askAlone = async (options: RunAskOptions): Promise<GenerateResult> => {
     await local.start();
     return await local.engine().generate(request, textOf(options), signal);
   } finally {
-    const { droppedJobs } = await local.close();
+    const { droppedJobs } = await local.close(FLUSH_MS);
     if (droppedJobs > 0) writeError("The prompt was dropped before it was durable: it will be computed again.");
   }
 };

@@ -12,6 +12,9 @@ import { setupReport } from "./setup-report.ts";
 import { startSocketHost } from "./socket.ts";
 import { buildView } from "./view-bundle.ts";
 
+/** A person waits for this when quitting. */
+const FLUSH_MS = 2000;
+
 export type ServeOptions = {
   readonly local: LocalApp;
   readonly dataFolder: string;
@@ -67,7 +70,7 @@ export const serve = async (options: ServeOptions): Promise<number> => {
   write("Stopping.");
   socket.stop();
   await host.stop();
-  const { droppedJobs } = await local.close();
+  const { droppedJobs } = await local.close(FLUSH_MS);
   await started;
   if (droppedJobs > 0) writeError(`${droppedJobs} prompts were dropped before they were durable.`);
   return 0;

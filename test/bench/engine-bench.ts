@@ -1,6 +1,5 @@
 // Prefill and decode against mlx-lm, alternating, in the configuration that ships.
 import { availableParallelism } from "node:os";
-import { calibratePieces } from "../../src-bun/engine/piece-shape.ts";
 import { Sampler } from "../../src-bun/engine/sampler.ts";
 import { blasThreads } from "../../src-bun/mlx/blas-threads.ts";
 import { Starter } from "../support/starter.ts";
@@ -22,8 +21,7 @@ type Side = {
 
 /** Our side as a request runs it: in pieces, with a turn of the event loop between them. Milliseconds. */
 const ourSide = (starter: Starter): Side => {
-  using scratch = starter.kv.allocate(1);
-  const shape = calibratePieces(starter.runtime, starter.model.llama, scratch, () => performance.now());
+  const shape = starter.calibrated;
   const run = async (ids: Uint32Array, steps: number): Promise<{ prefillMs: number; decodeMs: number }> => {
     using kv = starter.kv.allocate(ids.length + steps);
     const sampler = new Sampler(starter.runtime, starter.ops, { temperature: 0, seed: 0 });

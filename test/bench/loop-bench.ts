@@ -26,6 +26,7 @@ const startEngine = async (cacheFolder: string): Promise<{ engine: Engine; model
       throw error;
     },
     onSsdFault: (message) => console.error(message ?? "The SSD tier is back."),
+    onLog: console.error,
   });
   const { id } = await engine.load(setup.starterModel);
   return { engine, model: id };
@@ -93,7 +94,7 @@ export const loopBench = async (): Promise<BenchResult> => {
   const { mainMs, engineMs } = await probe(engine, answering);
   const { promptTokens, prefillTokensPerSecond } = await answering;
   const cancels = await cancelTimes(engine);
-  await engine.close();
+  await engine.close(10_000);
   return {
     figures: [
       figure("mainDelay.p99Ms", "ms", { atMost: 20 }, mainMs, quantile(mainMs, 0.99)),

@@ -59,7 +59,7 @@ class WarmBench {
   /** The rest of the prompt and the first token. */
   firstToken(prompt: Uint32Array, kv: LiveKv): void {
     const sampler = new Sampler(this.#starter.runtime, this.#starter.ops, { temperature: 0, seed: 0 });
-    using logits = this.#starter.prefill(prompt.slice(kv.length), kv);
+    using logits = this.#starter.prefill(prompt.slice(kv.length), kv, this.#starter.calibrated);
     sampler.sample(logits);
   }
 
@@ -79,7 +79,7 @@ class WarmBench {
   async save(kv: LiveKv): Promise<void> {
     const { store, close } = await this.openStore();
     const writeBehind = new WriteBehind<LiveKv, KvBlock>({ kv: this.#starter.kv, store, maxBytes: 2 ** 31 });
-    writeBehind.schedule(this.shared, "bench", kv);
+    await writeBehind.schedule(this.shared, "bench", kv, () => Promise.resolve());
     await writeBehind.flush(120_000);
     if (writeBehind.status.droppedJobs > 0) throw new Error(`not saved: ${writeBehind.status.lastError}`);
     await close();

@@ -40,6 +40,7 @@ const start = async (source?: string, cacheFolder: string | null = null): Promis
   return new Engine(engineWorker, options, {
     onExit: (error) => exits.push(error),
     onSsdFault: (message) => faults.push(message),
+    onLog: ignore,
   });
 };
 
@@ -79,7 +80,7 @@ test("loads, answers, cancels, unloads and closes; the status tells each", async
 
   await engine.unload();
   expect((await engine.status()).model).toBeNull();
-  expect(await engine.close()).toEqual({ droppedJobs: 0 });
+  expect(await engine.close(1000)).toEqual({ droppedJobs: 0 });
   expect(exits).toEqual([]);
 });
 
@@ -93,7 +94,7 @@ test("a cache folder that cannot be used costs the SSD tier, not the answer, and
   expect((await engine.generate(request("Hello"), ignore, never)).finishReason).toBe("length");
   expect(faults).toHaveLength(1);
   expect((await engine.status()).writes.lastError).toBe(faults[0] as string);
-  await engine.close();
+  await engine.close(1000);
 });
 
 test("a worker that dies rejects what waits, and is told", async () => {
@@ -103,7 +104,7 @@ test("a worker that dies rejects what waits, and is told", async () => {
   expect(await codeOf(engine.status())).toBe("engine-exited");
   expect(await codeOf(engine.status())).toBe("engine-exited");
   expect(exits.map(({ code }) => code)).toEqual(["engine-exited"]);
-  expect(await engine.close()).toEqual({ droppedJobs: 0 });
+  expect(await engine.close(1000)).toEqual({ droppedJobs: 0 });
 });
 
 test("a worker that throws is told with its words", async () => {
@@ -121,5 +122,5 @@ test("a fault of ours stays one on its way from the worker", async () => {
       ? { kind: "reply", id, value: { droppedJobs: 0 } }
       : { kind: "failed", id, error: { code: "internal", message: "a mistake" } }));`);
   expect(await codeOf(engine.status())).toBe("Error: a mistake");
-  await engine.close();
+  await engine.close(1000);
 });

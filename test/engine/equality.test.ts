@@ -61,7 +61,7 @@ test("R15 R21 R23 from a tip, from blocks and from the SSD after a restart, logi
   starter.prefill(shared, first.kv)[Symbol.dispose]();
   const before = await openStore(folder.path);
   const writeBehind = new WriteBehind<LiveKv, KvBlock>({ kv: starter.kv, store: before.store, maxBytes: 2 ** 30 });
-  writeBehind.schedule(shared, namespace, first.kv);
+  await writeBehind.schedule(shared, namespace, first.kv, () => Promise.resolve());
   ram.put(first, shared, shared.length);
   await writeBehind.flush(60_000);
   expect(writeBehind.status).toEqual({ pendingJobs: 0, droppedJobs: 0, lastError: null });
@@ -116,5 +116,5 @@ test("R16 warm and cold choose the same tokens, but where the two best logits ar
   );
   expect(difference).toBeLessThanOrEqual(bound);
   if (parting >= 0) expect(marginOf(fromCold.logits[parting] ?? new Float32Array(1))).toBeLessThan(bound);
-  expect(close).toBeLessThanOrEqual(Math.ceil(STEPS / 1000));
+  expect(close).toBeLessThanOrEqual(Math.floor(STEPS / 1000));
 });

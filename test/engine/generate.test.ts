@@ -5,6 +5,7 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import type { GenerateProgress, GenerateRequest, GenerateResult } from "../../src-bun/contract/engine.ts";
 import { EngineCore } from "../../src-bun/engine/engine-core.ts";
+import { ignoreNotices } from "../support/ignore-notices.ts";
 import { templateWorker } from "../support/template-worker.ts";
 import { TemporaryFolder } from "../support/temporary-folder.ts";
 import { testSetup } from "../support/test-setup.ts";
@@ -16,7 +17,7 @@ const never = new AbortController().signal;
 let core: EngineCore;
 
 const openCore = async (modelPath: string): Promise<EngineCore> => {
-  const opened = new EngineCore({
+  const options = {
     ...(await testSetup()),
     cores: availableParallelism(),
     cacheFolder: null,
@@ -24,7 +25,8 @@ const openCore = async (modelPath: string): Promise<EngineCore> => {
     storageWorker: "",
     templateWorker: await templateWorker(),
     ramBudgetBytes: 2 ** 28,
-  });
+  };
+  const opened = new EngineCore(options, ignoreNotices);
   await opened.load(modelPath);
   return opened;
 };
@@ -33,7 +35,7 @@ beforeAll(async () => {
   core = await openCore((await testSetup()).starterModel);
 });
 
-afterAll(() => core.close());
+afterAll(() => core.close(0));
 
 const request = (changes: Partial<GenerateRequest> = {}): GenerateRequest => ({
   messages: [{ role: "user", content: QUESTION }],
@@ -182,7 +184,7 @@ describe("a model with a short context and two end tokens", () => {
   });
 
   afterAll(async () => {
-    await short.close();
+    await short.close(0);
     folder[Symbol.dispose]();
   });
 

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { KeepwarmError } from "../../src-bun/base/errors.ts";
 import type { GenerateResult } from "../../src-bun/contract/engine.ts";
 import { EngineCore } from "../../src-bun/engine/engine-core.ts";
+import { ignoreNotices } from "../support/ignore-notices.ts";
 import { templateWorker } from "../support/template-worker.ts";
 import { TemporaryFolder } from "../support/temporary-folder.ts";
 import { testSetup } from "../support/test-setup.ts";
@@ -18,7 +19,7 @@ beforeAll(async () => {
   const setup = await testSetup();
   folder = new TemporaryFolder();
   starter = setup.starterModel;
-  core = new EngineCore({
+  const options = {
     ...setup,
     cores: 2,
     cacheFolder: null,
@@ -26,11 +27,12 @@ beforeAll(async () => {
     storageWorker: "",
     templateWorker: await templateWorker(),
     ramBudgetBytes: 2 ** 28,
-  });
+  };
+  core = new EngineCore(options, ignoreNotices);
 });
 
 afterAll(async () => {
-  await core.close();
+  await core.close(0);
   folder[Symbol.dispose]();
 });
 

@@ -24,20 +24,23 @@ let modelPath: string;
 beforeAll(async () => {
   const setup = await testSetup();
   modelPath = setup.starterModel;
-  core = new EngineCore({
-    ...setup,
-    cores: availableParallelism(),
-    cacheFolder: folder.path,
-    fingerprintFile: null,
-    storageWorker: await bundleWorker(join(import.meta.dir, "../../src-bun/storage/kv-writer.worker.ts")),
-    templateWorker: await templateWorker(),
-    ramBudgetBytes: 200 * MIB,
-  });
+  core = new EngineCore(
+    {
+      ...setup,
+      cores: availableParallelism(),
+      cacheFolder: folder.path,
+      fingerprintFile: null,
+      storageWorker: await bundleWorker(join(import.meta.dir, "../../src-bun/storage/kv-writer.worker.ts")),
+      templateWorker: await templateWorker(),
+      ramBudgetBytes: 200 * MIB,
+    },
+    notices,
+  );
   await core.load(modelPath);
 });
 
 afterAll(async () => {
-  await core.close();
+  await core.close(10_000);
   folder[Symbol.dispose]();
 });
 
@@ -49,6 +52,7 @@ const request = (content: string, changes: Partial<GenerateRequest> = {}): Gener
   ...changes,
 });
 
+const notices = { onSsdFault: console.log, onLog: console.log };
 const never = new AbortController().signal;
 const ask = (
   order: GenerateRequest,
@@ -160,15 +164,18 @@ describe("refusals", () => {
   });
 
   test("a file that is no model, or only a part of one, is named, leaves nothing and the engine lives", async () => {
-    const broken = new EngineCore({
-      ...(await testSetup()),
-      cores: 1,
-      cacheFolder: null,
-      fingerprintFile: null,
-      storageWorker: "",
-      templateWorker: await templateWorker(),
-      ramBudgetBytes: 0,
-    });
+    const broken = new EngineCore(
+      {
+        ...(await testSetup()),
+        cores: 1,
+        cacheFolder: null,
+        fingerprintFile: null,
+        storageWorker: "",
+        templateWorker: await templateWorker(),
+        ramBudgetBytes: 0,
+      },
+      notices,
+    );
     const text = join(folder.path, "text.gguf");
     await Bun.write(text, "this is no model");
     const half = join(folder.path, "half.gguf");
@@ -182,7 +189,7 @@ describe("refusals", () => {
       expect(await codeOf(broken.load(path))).toBe("damaged-file");
     }
     expect(broken.status().liveHandles).toBe(0);
-    await broken.close();
+    await broken.close(0);
   });
 });
 

@@ -36,7 +36,7 @@ const setUp = (name: string, first: AppState) => {
         maxTokens: 5,
         sampling: { temperature: 0 },
       },
-      local: new LocalApp({ paths, givenLibraryFolder: null, environment: {} }),
+      local: new LocalApp({ paths, givenLibraryFolder: null, environment: {}, log: () => undefined }),
       socketPath,
       onText: (more) => {
         text += more;

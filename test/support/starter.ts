@@ -6,6 +6,7 @@ import { PromptCache } from "../../src-bun/cache/prompt-cache.ts";
 import type { ChatMessage } from "../../src-bun/contract/engine.ts";
 import { Forward, type PieceShape } from "../../src-bun/engine/forward.ts";
 import { type KvBlock, LlamaKvBlocks } from "../../src-bun/engine/kv-blocks.ts";
+import { calibratePieces } from "../../src-bun/engine/piece-shape.ts";
 import type { MlxArray } from "../../src-bun/mlx/array.ts";
 import { blasThreads, setBlasThreads } from "../../src-bun/mlx/blas-threads.ts";
 import { MlxOps } from "../../src-bun/mlx/ops.ts";
@@ -23,6 +24,7 @@ export class Starter implements Disposable {
   readonly model: LoadedModel;
   readonly kv: LlamaKvBlocks;
   readonly forward: Forward;
+  #calibrated: PieceShape | null = null;
 
   private constructor(runtime: MlxRuntime, ops: MlxOps, model: LoadedModel) {
     this.runtime = runtime;
@@ -38,6 +40,14 @@ export class Starter implements Disposable {
     if (setup.blasLibrary !== null) setBlasThreads(setup.blasLibrary, blasThreads(availableParallelism()));
     const ops = new MlxOps(runtime);
     return new Starter(runtime, ops, await LoadedModel.load(runtime, ops, setup.starterModel, await loadHelp()));
+  }
+
+  /** The piece shape that ships, for what is timed. */
+  get calibrated(): PieceShape {
+    if (this.#calibrated !== null) return this.#calibrated;
+    using scratch = this.kv.allocate(1);
+    this.#calibrated = calibratePieces(this.runtime, this.model.llama, scratch, () => performance.now());
+    return this.#calibrated;
   }
 
   /** Ids of a chat and of the opening of its next answer. */
