@@ -9,7 +9,7 @@ import type { PieceShape } from "./forward.ts";
  */
 const SPAN_TOKENS = 256;
 
-/** A piece takes this long at the start of a prompt; attention over thousands of tokens makes it two to three times that. */
+/** A piece takes about this long at the start of a prompt; attention over 4,000 tokens makes it three times that. */
 const PIECE_MS = 40;
 
 /** Times one layer over one span, once warm, and sizes the pieces by it. `kv` is scratch; it is left empty. */
