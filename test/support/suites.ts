@@ -12,7 +12,7 @@ export const suites: readonly {
   { name: "mlx and model", budgetSeconds: 180, files: ["test/mlx", "test/model"] },
   { name: "hostile files", budgetSeconds: 120, files: ["test/hostile"] },
   { name: "engine", budgetSeconds: 420, files: ["test/engine"] },
-  { name: "server and host", budgetSeconds: 90, files: ["test/server", "test/host", "test/data"] },
+  { name: "server and host", budgetSeconds: 90, files: ["test/server", "test/host/", "test/data"] },
   { name: "view", budgetSeconds: 60, files: ["test/view"] },
   { name: "end to end", budgetSeconds: 420, files: ["test/e2e"] },
 ];
