@@ -34,8 +34,8 @@ export type Chat = {
   readonly dismissCleared: () => void;
 };
 
-/** Low, as the starter model's card advises; there is no top-p beside it. */
-const temperature = 0.2;
+/** Low, as the starter model's card advises. Without the penalty a model so small may say one phrase until its context ends. */
+const sampling = { temperature: 0.2, repetitionPenalty: 1.1 };
 
 export const emptyChat: ChatState = { turns: [], draft: "", forgottenTurns: 0, isKept: true, cleared: null };
 
@@ -71,7 +71,7 @@ const ask = (store: StoreApi<ChatState>, host: ChatHost, turn: Omit<Turn, "answe
   const answer: Answer = { text: "", state: { kind: "running", requestId, isStopping: false, prefill: null } };
   store.setState(({ turns }) => ({ turns: [...turns, { ...turn, answer }], cleared: null }));
   const messages = promptOf(store.getState().turns);
-  host.generate(requestId, { messages, model: null, maxTokens: null, sampling: { temperature } }, (event) =>
+  host.generate(requestId, { messages, model: null, maxTokens: null, sampling }, (event) =>
     store.setState(({ turns }) => ({
       turns: withRunning(turns, requestId, (one, state) => answerAfter(one, state, event)),
     })),
