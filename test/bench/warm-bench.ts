@@ -6,10 +6,9 @@ import { WriteBehind } from "../../src-bun/cache/write-behind.ts";
 import type { KvBlock } from "../../src-bun/engine/kv-blocks.ts";
 import { Sampler } from "../../src-bun/engine/sampler.ts";
 import type { LiveKv } from "../../src-bun/model/live-kv.ts";
-import { openFilesystem } from "../../src-bun/platform/filesystem.ts";
 import { bundleWorker } from "../../src-bun/setup/bundle-workers.ts";
-import { KvWriter } from "../../src-bun/storage/kv-writer.ts";
-import { SsdCacheStore } from "../../src-bun/storage/ssd-cache.ts";
+import type { SsdCacheStore } from "../../src-bun/storage/ssd-cache.ts";
+import { type OpenStore, openStore } from "../support/open-store.ts";
 import { retireTips } from "../support/retire-tips.ts";
 import { Starter } from "../support/starter.ts";
 import { TemporaryFolder } from "../support/temporary-folder.ts";
@@ -63,17 +62,8 @@ class WarmBench {
     sampler.sample(logits);
   }
 
-  async openStore() {
-    const kvWriter = new KvWriter({ workerSource: this.#worker });
-    const kvReader = new KvWriter({ workerSource: this.#worker });
-    const store = await SsdCacheStore.open({ folder: this.#folder, kvWriter, kvReader, filesystem: openFilesystem() });
-    return {
-      store,
-      close: async (): Promise<void> => {
-        await store.close();
-        await Promise.all([kvWriter.close(), kvReader.close()]);
-      },
-    };
+  openStore(): Promise<OpenStore> {
+    return openStore(this.#folder, this.#worker);
   }
 
   async save(kv: LiveKv): Promise<void> {
@@ -184,12 +174,12 @@ const ssdRun = async (bench: WarmBench, folder: string, run: number): Promise<Ss
   const restore = await timed(() => bench.fromStore(store, prompt));
   await close();
   if (dropFromPageCache(folder) > 0) return null;
-  let reopened: Awaited<ReturnType<WarmBench["openStore"]>> | null = null;
+  let reopened: OpenStore | null = null;
   const restart = await timed(async () => {
     reopened = await bench.openStore();
     await bench.fromStore(reopened.store, prompt);
   });
-  await (reopened as Awaited<ReturnType<WarmBench["openStore"]>> | null)?.close();
+  await (reopened as OpenStore | null)?.close();
   return { raw, restore, restart };
 };
 

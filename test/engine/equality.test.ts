@@ -4,11 +4,9 @@ import { join } from "node:path";
 import { WriteBehind } from "../../src-bun/cache/write-behind.ts";
 import type { KvBlock } from "../../src-bun/engine/kv-blocks.ts";
 import type { LiveKv } from "../../src-bun/model/live-kv.ts";
-import { openFilesystem } from "../../src-bun/platform/filesystem.ts";
 import { bundleWorker } from "../../src-bun/setup/bundle-workers.ts";
-import { KvWriter } from "../../src-bun/storage/kv-writer.ts";
-import { SsdCacheStore } from "../../src-bun/storage/ssd-cache.ts";
 import { largestDifference, marginOf, roundingBound } from "../support/logits.ts";
+import { openStore } from "../support/open-store.ts";
 import { retireTips } from "../support/retire-tips.ts";
 import { isSizeRelease } from "../support/size.ts";
 import { Starter } from "../support/starter.ts";
@@ -27,17 +25,6 @@ beforeAll(async () => {
 }, 60_000);
 
 afterAll(() => starter[Symbol.dispose]());
-
-const openStore = async (folder: string) => {
-  const kvWriter = new KvWriter({ workerSource: storageWorker });
-  const kvReader = new KvWriter({ workerSource: storageWorker });
-  const store = await SsdCacheStore.open({ folder, kvWriter, kvReader, filesystem: openFilesystem() });
-  const close = async (): Promise<void> => {
-    await store.close();
-    await Promise.all([kvWriter.close(), kvReader.close()]);
-  };
-  return { store, close };
-};
 
 const promptOf = async (tokens: number): Promise<Uint32Array> => {
   const text = Array.from({ length: tokens }, (_, index) => `Item ${index} costs ${(index * 37) % 101} coins.`).join(
@@ -59,7 +46,7 @@ test("R15 R21 R23 from a tip, from blocks and from the SSD after a restart, logi
   const ram = starter.promptCache();
   const first = await ram.take(shared, namespace, shared.length);
   starter.prefill(shared, first.kv)[Symbol.dispose]();
-  const before = await openStore(folder.path);
+  const before = await openStore(folder.path, storageWorker);
   const writeBehind = new WriteBehind<LiveKv, KvBlock>({ kv: starter.kv, store: before.store, maxBytes: 2 ** 30 });
   await writeBehind.schedule(shared, namespace, first.kv, () => Promise.resolve());
   ram.put(first, shared, shared.length);
@@ -72,7 +59,7 @@ test("R15 R21 R23 from a tip, from blocks and from the SSD after a restart, logi
   const fromRam = answer(prompt, warm.kv);
   ram.release(warm);
 
-  const after = await openStore(folder.path);
+  const after = await openStore(folder.path, storageWorker);
   const restarted = starter.promptCache(after.store);
   const restored = await restarted.take(prompt, namespace, prompt.length + STEPS);
   expect(restored.cachedTokens).toEqual({ ram: 0, ssd: CACHED_TOKENS });
