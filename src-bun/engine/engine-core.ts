@@ -10,7 +10,7 @@ import { MlxRuntime } from "../mlx/runtime.ts";
 import { FingerprintMemory } from "../model/fingerprint-memory.ts";
 import type { LiveKv } from "../model/live-kv.ts";
 import { LoadedModel } from "../model/loaded-model.ts";
-import { TemplateRenderer } from "../model/template-renderer.ts";
+import { TemplateThread } from "../model/template-thread.ts";
 import { openFilesystem } from "../platform/filesystem.ts";
 import { KvWriter } from "../storage/kv-writer.ts";
 import { SsdCacheStore } from "../storage/ssd-cache.ts";
@@ -49,7 +49,7 @@ export class EngineCore {
   readonly #changes = new Scheduler();
   readonly #never = new AbortController().signal;
   readonly #running = new Set<AbortController>();
-  readonly #templates: TemplateRenderer;
+  readonly #templates: TemplateThread;
   readonly #fingerprints: FingerprintMemory | null;
   readonly #notices: EngineNotices;
   #runtime: MlxRuntime | null = null;
@@ -61,7 +61,7 @@ export class EngineCore {
 
   constructor(options: EngineOptions, notices: EngineNotices) {
     this.#options = options;
-    this.#templates = new TemplateRenderer({ workerSource: options.templateWorker });
+    this.#templates = new TemplateThread({ workerSource: options.templateWorker });
     const { fingerprintFile: path } = options;
     this.#fingerprints = path === null ? null : new FingerprintMemory({ filesystem: openFilesystem(), path });
     this.#notices = notices;
@@ -131,7 +131,7 @@ export class EngineCore {
     using unfinished = new DisposableStack();
     const identity = { memory: this.#fingerprints, wallClock: Date.now, turn: nextTurn };
     const model = unfinished.use(
-      await LoadedModel.load(runtime, ops, modelPath, { renderer: this.#templates, identity }),
+      await LoadedModel.load(runtime, ops, modelPath, { templates: this.#templates, identity }),
     );
     this.#ssd ??= await this.#openSsdOrGoWithout();
     const kv = new LlamaKvBlocks(runtime, ops, model.llama.config);

@@ -111,7 +111,6 @@ const describeTokenizer = (vocabulary: GgufVocabulary): TokenizerDescription => 
     libraryInside: null,
     tokens: vocabulary["tokenizer.ggml.tokens"],
     marks: added.filter((token) => !isPlainText(token)),
-    cutsBetweenWords: tokenStyle === "byte-level",
     stripsFirstBlank: tokenStyle === "sentence-piece" && (vocabulary["tokenizer.ggml.add_space_prefix"] ?? true),
   };
 };

@@ -8,7 +8,7 @@ import { disposeWeights, keepsQuantized, type LlamaWeights, loadLlamaWeights, we
 import { namespaceOf } from "./namespace.ts";
 import { openLlama } from "./open-llama.ts";
 import { openText } from "./open-text.ts";
-import type { TemplateRenderer } from "./template-renderer.ts";
+import type { TemplateThread } from "./template-thread.ts";
 import { ModelTokenizer } from "./tokenizer.ts";
 import { type IdentityHelp, weightsFingerprint } from "./weights-identity.ts";
 
@@ -16,7 +16,7 @@ import { type IdentityHelp, weightsFingerprint } from "./weights-identity.ts";
 const displayName = (id: string): string => id.replace(/[.-](?:Q\d\w*|BF16|F16|F32)$/i, "").replaceAll("-", " ");
 
 /** What loading needs beside the files. */
-export type LoadHelp = { readonly renderer: TemplateRenderer; readonly identity: IdentityHelp };
+export type LoadHelp = { readonly templates: TemplateThread; readonly identity: IdentityHelp };
 
 export class LoadedModel implements Disposable {
   readonly id: string;
@@ -60,7 +60,8 @@ export class LoadedModel implements Disposable {
       kvDtype: "float32",
     });
     const tokenizer = new ModelTokenizer(text);
-    const template = new ChatTemplate(text, tokenizer, help.renderer);
+    const template = new ChatTemplate(text, help.templates);
+    await template.prepare();
     const weights = loadLlamaWeights(runtime, ops, opened, isQuantized);
     const llama = new Llama(runtime, ops, opened.config, weights);
     return new LoadedModel({ path, namespace, llama, tokenizer, template, weights });

@@ -25,8 +25,6 @@ export type TokenizerDescription = {
   readonly marks: readonly AddedToken[];
   /** The first blank of a text was put there by the tokenizer. */
   readonly stripsFirstBlank: boolean;
-  /** A blank between two letters always begins a piece, so that text may be encoded in parts that begin so. */
-  readonly cutsBetweenWords: boolean;
 };
 
 const BLANKS = /^[\s▁]+$/u;

@@ -1,7 +1,7 @@
 // The steps before merging, as the library takes them.
 import * as v from "valibot";
 import { unsupportedModel } from "./model-faults.ts";
-import { cutDigits, patterns } from "./tokenizer-pattern.ts";
+import { cutDigits } from "./tokenizer-pattern.ts";
 
 const pattern = v.union([v.object({ Regex: v.string() }), v.object({ String: v.string() })]);
 
@@ -52,19 +52,14 @@ export type PreTokenizing = {
   readonly first: object | null;
   readonly inside: object | null;
   readonly writesBytes: boolean;
-  /** See `TokenizerDescription`. */
-  readonly cutsBetweenWords: boolean;
 };
 
 const same = (step: object | null, also: Partial<PreTokenizing> = {}): PreTokenizing => ({
   first: step,
   inside: step,
   writesBytes: false,
-  cutsBetweenWords: false,
   ...also,
 });
-
-const familyPatterns: readonly string[] = Object.values(patterns);
 
 /** Every "▁" begins a piece. */
 const cutAtBlanks = { type: "Split", pattern: { Regex: "▁[^▁]*|[^▁]+" }, behavior: "Removed", invert: true } as const;
@@ -81,9 +76,7 @@ const readMetaspace = (step: PreTokenizer & { type: "Metaspace" }): PreTokenizin
 
 const readSplit = (path: string, step: PreTokenizer & { type: "Split" }): PreTokenizing => {
   const { behavior, invert, pattern: where } = step;
-  if (behavior === "Isolated" && !invert) {
-    return same(step, { cutsBetweenWords: "Regex" in where && familyPatterns.includes(where.Regex) });
-  }
+  if (behavior === "Isolated" && !invert) return same(step);
   if (behavior === "Removed" && invert) return same(step);
   // Gemma cuts at blanks after its normalizer has replaced them all.
   const finds = "String" in where ? where.String : null;
@@ -96,7 +89,7 @@ const readSequence = (path: string, steps: readonly unknown[]): PreTokenizing =>
   if (read.length === 0) return same(null);
   const writesBytes = read.some((one) => one.writesBytes);
   const first = { type: "Sequence", pretokenizers: read.map((one) => one.first) };
-  const also = { writesBytes, cutsBetweenWords: read.some((one) => one.cutsBetweenWords) };
+  const also = { writesBytes };
   if (read.every((one) => one.first === one.inside)) return same(first, also);
   return same(first, { ...also, inside: { type: "Sequence", pretokenizers: read.map((one) => one.inside) } });
 };
@@ -108,7 +101,7 @@ export const readPreTokenizer = (path: string, step: unknown): PreTokenizing => 
   const known = parsed.output;
   switch (known.type) {
     case "ByteLevel":
-      return same(known, { writesBytes: true, cutsBetweenWords: known.use_regex });
+      return same(known, { writesBytes: true });
     case "Digits":
       return same(cutDigits(known.individual_digits));
     case "Split":

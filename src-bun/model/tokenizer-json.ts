@@ -105,12 +105,8 @@ const describe = (path: string, file: TokenizerFile, decoding: Decoding): Tokeni
     tokens,
     marks: added.filter((token) => !isPlainText(token)),
     stripsFirstBlank: decoding.stripsFirstBlank,
-    cutsBetweenWords: style === "byte-level" && step.cutsBetweenWords && keepsWords(normalizer),
   };
 };
-
-const keepsWords = (normalizer: object | null): boolean =>
-  normalizer === null || ("type" in normalizer && normalizer.type === "NFC");
 
 const join = (step: object | null, cut: object | null): object | null =>
   step === null || cut === null ? (step ?? cut) : { type: "Sequence", pretokenizers: [step, cut] };

@@ -5,16 +5,6 @@ import type { AddedToken, TokenizerDescription } from "./tokenizer-description.t
 
 const open = (library: object): Tokenizer => new Tokenizer(library, { clean_up_tokenization_spaces: false });
 
-/** Some 20 ms of encoding. */
-const PART_LENGTH = 1 << 15;
-
-/** The first place from `from` on with a letter before it, a blank after it and a letter after that. */
-const endOfWord = (text: string, from: number): number | null => {
-  const pattern = /\p{L}(?= \p{L})/gu;
-  pattern.lastIndex = from;
-  return pattern.test(text) ? pattern.lastIndex : null;
-};
-
 const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
 /** Longest first, as the reference finds them; the first characters let most places be passed at once. */
@@ -30,8 +20,9 @@ export class ModelTokenizer {
   readonly specialPattern: RegExp | null;
   readonly endTokens: ReadonlySet<number>;
   readonly #description: TokenizerDescription;
-  readonly #outside: Tokenizer;
-  readonly #inside: Tokenizer;
+  /** Opened when text is first encoded: whoever only decodes needs neither. */
+  #outside: Tokenizer | null = null;
+  #inside: Tokenizer | null = null;
   readonly #marks: ReadonlyMap<string, AddedToken>;
   readonly #markIds: ReadonlyMap<number, AddedToken>;
 
@@ -43,8 +34,6 @@ export class ModelTokenizer {
     readonly endTokens: readonly number[];
   }) {
     this.#description = description;
-    this.#outside = open(description.library);
-    this.#inside = description.libraryInside === null ? this.#outside : open(description.libraryInside);
     this.#marks = new Map(description.marks.map((mark) => [mark.content, mark]));
     this.#markIds = new Map(description.marks.map((mark) => [mark.id, mark]));
     this.specialPattern = findAll(description.marks);
@@ -72,22 +61,7 @@ export class ModelTokenizer {
   encodeText(text: string, isInside = false): number[] {
     if (text === "") return [];
     // A lone surrogate has no bytes; the replacement character is what any encoder writes for it.
-    const { ids } = (isInside ? this.#inside : this.#outside).encode(text.toWellFormed(), {
-      add_special_tokens: false,
-    });
-    return ids;
-  }
-
-  /** What `encodeText` gives, in parts of about `length` characters where the tokenizer lets text be parted. */
-  *encodeInParts(text: string, isInside: boolean, length = PART_LENGTH): Generator<number[]> {
-    let from = 0;
-    while (this.#description.cutsBetweenWords && text.length - from > length) {
-      const end = endOfWord(text, from + length);
-      if (end === null) break;
-      yield this.encodeText(text.slice(from, end), isInside || from > 0);
-      from = end;
-    }
-    yield this.encodeText(text.slice(from), isInside || from > 0);
+    return this.#library(isInside).encode(text.toWellFormed(), { add_special_tokens: false }).ids;
   }
 
   /** The bytes a token stands for, none for an id without an entry; null for a control token, which is no text. */
@@ -95,5 +69,20 @@ export class ModelTokenizer {
     const mark = this.#markIds.get(id);
     if (mark !== undefined) return mark.isControl ? null : new TextEncoder().encode(mark.content);
     return tokenBytes(this.#description.tokens[id] ?? "", this.#description.style);
+  }
+
+  /** Makes ready what encodes text. Throws what the library throws at a description that it does not take. */
+  prepare(): void {
+    for (const isInside of [false, true]) this.#library(isInside);
+  }
+
+  #library(isInside: boolean): Tokenizer {
+    const { library, libraryInside } = this.#description;
+    if (isInside && libraryInside !== null) {
+      this.#inside ??= open(libraryInside);
+      return this.#inside;
+    }
+    this.#outside ??= open(library);
+    return this.#outside;
   }
 }

@@ -2,9 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { commonPrefix } from "../../src-bun/base/common-prefix.ts";
 import { ChatTemplate } from "../../src-bun/model/chat-template.ts";
-import { ModelTokenizer } from "../../src-bun/model/tokenizer.ts";
 import { acquireFileLock } from "../../src-bun/platform/file-lock.ts";
-import { templateRenderer, textOf } from "../support/template-worker.ts";
+import { templateThread, textOf } from "../support/template-worker.ts";
 import { TemporaryFolder } from "../support/temporary-folder.ts";
 import { testSetup } from "../support/test-setup.ts";
 import { type AskAnswer, askJson, runKeepwarm } from "./ask-keepwarm.ts";
@@ -19,7 +18,7 @@ let home: string;
 
 beforeAll(async () => {
   const text = textOf((await testSetup()).starterModel);
-  template = new ChatTemplate(text, new ModelTokenizer(text), await templateRenderer());
+  template = new ChatTemplate(text, await templateThread());
   folder = new TemporaryFolder();
   home = folder.path;
 });

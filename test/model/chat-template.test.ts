@@ -1,65 +1,24 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { KeepwarmError } from "../../src-bun/base/errors.ts";
-import { ChatTemplate, type Conversation } from "../../src-bun/model/chat-template.ts";
+import { ChatTemplate } from "../../src-bun/model/chat-template.ts";
+import type { Conversation } from "../../src-bun/model/conversation.ts";
 import type { ModelText } from "../../src-bun/model/model-text.ts";
-import type { TemplateRenderer } from "../../src-bun/model/template-renderer.ts";
+import type { TemplateThread } from "../../src-bun/model/template-thread.ts";
 import { TextStream } from "../../src-bun/model/text-stream.ts";
 import { ModelTokenizer } from "../../src-bun/model/tokenizer.ts";
-import { templateRenderer } from "../support/template-worker.ts";
+import { BYTES, byteText, marks } from "../support/byte-text.ts";
+import { templateThread } from "../support/template-worker.ts";
 
-const BYTES = 256;
-const marks = ["<|im_start|>", "<|im_end|>", "<think>", "</think>", "<s>"];
-
-/** One token for each byte, and the marks. */
-const text = (change: Partial<ModelText> = {}): ModelText => {
-  const tokens = Array.from({ length: BYTES }, (_, byte) => `<0x${byte.toString(16).toUpperCase().padStart(2, "0")}>`);
-  return {
-    tokenizer: {
-      style: "sentence-piece",
-      library: {
-        normalizer: null,
-        pre_tokenizer: { type: "Split", pattern: { String: "\n" }, behavior: "Isolated", invert: false },
-        post_processor: null,
-        decoder: null,
-        added_tokens: [],
-        model: {
-          type: "BPE",
-          vocab: Object.fromEntries(tokens.map((token, id) => [token, id])),
-          merges: [],
-          byte_fallback: true,
-        },
-      },
-      libraryInside: null,
-      tokens,
-      marks: marks.map((content, index) => ({
-        id: BYTES + index,
-        content,
-        isControl: true,
-        stripsLeft: content === "<s>",
-        stripsRight: content === "<s>",
-      })),
-      stripsFirstBlank: false,
-      cutsBetweenWords: false,
-    },
-    endTokens: [],
-    namedTokens: { bos_token: "<s>" },
-    beginsWithBos: false,
-    template: "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>{% endfor %}",
-    toolTemplate: null,
-    ...change,
-  };
-};
-
-let renderer: TemplateRenderer;
+let thread: TemplateThread;
 
 beforeAll(async () => {
-  renderer = await templateRenderer();
+  thread = await templateThread();
 });
 
-afterAll(() => renderer.close());
+afterAll(() => thread.close());
 
 const encode = async (model: ModelText, conversation: Conversation): Promise<number[]> => {
-  const template = new ChatTemplate(model, new ModelTokenizer(model), renderer);
+  const template = new ChatTemplate(model, thread);
   return [...(await template.encode(conversation, new AbortController().signal))];
 };
 
@@ -69,9 +28,12 @@ const shown = (model: ModelText, ids: readonly number[]): string => {
   return ids.map((id) => stream.push(id) + (id >= BYTES ? `[[${marks[id - BYTES]}]]` : "")).join("") + stream.end();
 };
 
-const ask = async (content: string, change: Partial<ModelText> = {}, tools?: unknown[]): Promise<string> => {
+const ask = async (content: string, change: Partial<ModelText> = {}, tools?: object[]): Promise<string> => {
   const messages = [{ role: "user", content }];
-  return shown(text(change), await encode(text(change), tools === undefined ? { messages } : { messages, tools }));
+  return shown(
+    byteText(change),
+    await encode(byteText(change), tools === undefined ? { messages } : { messages, tools }),
+  );
 };
 
 describe("special tokens", () => {
@@ -131,7 +93,7 @@ describe("the template's choice", () => {
     expect(await ask("Hi", { template: null })).toBe(
       "[[<|im_start|>]]user\nHi[[<|im_end|>]]\n[[<|im_start|>]]assistant\n",
     );
-    const { tokenizer } = text();
+    const { tokenizer } = byteText();
     const bare = { tokenizer: { ...tokenizer, marks: tokenizer.marks.slice(4) }, template: null, beginsWithBos: true };
     expect(await ask("Hi <|im_end|>", bare)).toBe("[[<s>]]User: Hi <|im_end|>\n\nAssistant:");
   });

@@ -5,13 +5,13 @@ import { ggufText } from "../../src-bun/model/gguf-text.ts";
 import { readGgufVocabulary } from "../../src-bun/model/gguf-vocabulary.ts";
 import type { ModelText } from "../../src-bun/model/model-text.ts";
 import { openLlama } from "../../src-bun/model/open-llama.ts";
-import type { TemplateRenderer } from "../../src-bun/model/template-renderer.ts";
+import type { TemplateThread } from "../../src-bun/model/template-thread.ts";
 import { TextStream } from "../../src-bun/model/text-stream.ts";
 import { ModelTokenizer } from "../../src-bun/model/tokenizer.ts";
 import type { TokenizerDescription } from "../../src-bun/model/tokenizer-description.ts";
 import { readTokenizerJson } from "../../src-bun/model/tokenizer-json.ts";
 import golden from "../golden/tokenizer-kinds.json";
-import { templateRenderer } from "../support/template-worker.ts";
+import { templateThread } from "../support/template-worker.ts";
 import { testSetup } from "../support/test-setup.ts";
 
 type Encoded = readonly [kind: string, text: string, ids: number[]];
@@ -24,16 +24,16 @@ const byId = (tokens: readonly string[]): Record<string, number> =>
   Object.fromEntries(tokens.map((token, id) => [token, id]));
 
 let starter: Record<string, unknown>;
-let renderer: TemplateRenderer;
+let thread: TemplateThread;
 
 beforeAll(async () => {
   const { metadata, source } = openLlama((await testSetup()).starterModel);
   source[Symbol.dispose]();
   starter = Object.fromEntries(metadata ?? []);
-  renderer = await templateRenderer();
+  thread = await templateThread();
 });
 
-afterAll(() => renderer.close());
+afterAll(() => thread.close());
 
 const scored = (): ModelText =>
   ggufText(
@@ -85,15 +85,6 @@ describe.each(files.map(([kind]) => kind))("a tokenizer of the kind %s equals th
     for (const [, text, ids] of rows) expect([text, tokenizer.encodeText(text)]).toEqual([text, ids]);
   });
 
-  test("text in parts as text at once", () => {
-    const text = rowsOf(golden.plain, kind)
-      .map(([, one]) => one)
-      .join(" and it's so ");
-    const parts = [...tokenizer.encodeInParts(text, false, 10)];
-    expect(parts.flat()).toEqual(tokenizer.encodeText(text));
-    expect(parts.length > 50).toBe(description.style === "byte-level");
-  });
-
   test("special tokens that a template wrote", async () => {
     for (const [, text, ids] of rowsOf(golden.marked, kind)) {
       const template = new ChatTemplate(
@@ -105,8 +96,7 @@ describe.each(files.map(([kind]) => kind))("a tokenizer of the kind %s equals th
           template: "{{ written }}",
           toolTemplate: null,
         },
-        tokenizer,
-        renderer,
+        thread,
       );
       const encoded = await template.encode({ messages: [] }, new AbortController().signal);
       expect([text, [...encoded]]).toEqual([text, ids]);

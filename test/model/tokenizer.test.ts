@@ -3,7 +3,7 @@ import { ChatTemplate } from "../../src-bun/model/chat-template.ts";
 import { TextStream } from "../../src-bun/model/text-stream.ts";
 import { ModelTokenizer } from "../../src-bun/model/tokenizer.ts";
 import golden from "../golden/starter-tokenizer.json";
-import { templateRenderer, textOf } from "../support/template-worker.ts";
+import { templateThread, textOf } from "../support/template-worker.ts";
 import { testSetup } from "../support/test-setup.ts";
 
 let tokenizer: ModelTokenizer;
@@ -12,7 +12,7 @@ let template: ChatTemplate;
 beforeAll(async () => {
   const text = textOf((await testSetup()).starterModel);
   tokenizer = new ModelTokenizer(text);
-  template = new ChatTemplate(text, tokenizer, await templateRenderer());
+  template = new ChatTemplate(text, await templateThread());
 });
 
 type Encoded = [string, number[]];

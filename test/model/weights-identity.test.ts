@@ -154,7 +154,6 @@ describe("the namespace", () => {
       tokens: ["a"],
       marks: [],
       stripsFirstBlank: false,
-      cutsBetweenWords: false,
     },
     config: { layers: 1, rope: { base: 10_000 } },
     format: "folder",

@@ -4,14 +4,14 @@ import type { LoadHelp } from "../../src-bun/model/loaded-model.ts";
 import type { ModelText } from "../../src-bun/model/model-text.ts";
 import { openLlama } from "../../src-bun/model/open-llama.ts";
 import { openText } from "../../src-bun/model/open-text.ts";
-import { TemplateRenderer } from "../../src-bun/model/template-renderer.ts";
+import { TemplateThread } from "../../src-bun/model/template-thread.ts";
 import { bundleWorker } from "../../src-bun/setup/bundle-workers.ts";
 
 export const templateWorker = (): Promise<string> =>
   bundleWorker(join(import.meta.dir, "../../src-bun/model/template.worker.ts"));
 
-export const templateRenderer = async (): Promise<TemplateRenderer> =>
-  new TemplateRenderer({ workerSource: await templateWorker() });
+export const templateThread = async (): Promise<TemplateThread> =>
+  new TemplateThread({ workerSource: await templateWorker() });
 
 export const textOf = (path: string): ModelText => {
   const opened = openLlama(path);
@@ -21,6 +21,6 @@ export const textOf = (path: string): ModelText => {
 
 /** What loading a model needs beside its files. */
 export const loadHelp = async (): Promise<LoadHelp> => ({
-  renderer: await templateRenderer(),
+  templates: await templateThread(),
   identity: { memory: null, wallClock: Date.now, turn: () => Promise.resolve() },
 });
