@@ -22,6 +22,7 @@ export const generateResult = v.object({
       v.object({ kind: v.literal("cold") }),
       v.object({ kind: v.literal("diverged"), atToken: amount }),
       v.object({ kind: v.literal("evicted") }),
+      v.object({ kind: v.literal("do-not-keep") }),
       v.object({ kind: v.literal("damaged-block"), message: v.string() }),
       v.object({ kind: v.literal("restore-failed"), message: v.string() }),
     ]),

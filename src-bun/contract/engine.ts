@@ -4,10 +4,42 @@ import type { Sampling } from "./sampling.ts";
 
 export type WireError = { readonly code: string; readonly message: string };
 
-export type ChatMessage = { readonly role: "system" | "user" | "assistant"; readonly content: string };
+/** An object of JSON. */
+export type JsonObject = { readonly [key: string]: unknown };
+
+/** One call of a tool that an assistant made. */
+export type ToolCall = {
+  readonly id: string;
+  readonly type: "function";
+  readonly function: {
+    readonly name: string;
+    /** The text as it came where that was no JSON object. */
+    readonly arguments: JsonObject | string;
+  };
+};
+
+/** Spelt as chat templates read it. */
+export type ChatMessage =
+  | { readonly role: "system" | "user" | "assistant"; readonly content: string }
+  | { readonly role: "assistant"; readonly content: string | null; readonly tool_calls: readonly ToolCall[] }
+  | { readonly role: "tool"; readonly content: string; readonly tool_call_id: string; readonly name?: string };
+
+/** What becomes of a prompt's KV once it is answered. What is absent: kept and shared as long as there is room. */
+export type KeepWish = {
+  /** Who asked: what is kept can be told apart by it. */
+  readonly label?: string;
+  /** Never on the SSD; in RAM for nothing but the chat's own next turn. */
+  readonly noStore?: boolean;
+  /** Gone when so much time has passed since the answer. */
+  readonly ttlSeconds?: number;
+  /** Kept until it is unpinned. */
+  readonly pin?: boolean;
+};
 
 export type GenerateRequest = {
   readonly messages: readonly ChatMessage[];
+  /** OpenAI's tool declarations, with their keys in one order: the same tools are the same tokens. */
+  readonly tools?: readonly JsonObject[];
   /** A model's id as `/v1/models` lists it; null means the one that is loaded. */
   readonly model: string | null;
   /** Null: until the end of the turn or of the context. */
@@ -18,6 +50,7 @@ export type GenerateRequest = {
   readonly stop?: readonly string[];
   /** So many likely alternatives are told for each token, with its own log-probability; absent: none of it. */
   readonly topLogprobs?: number;
+  readonly keep?: KeepWish;
 };
 
 /** The natural logarithm of a token's probability as the model itself gave it, before anything of `Sampling`. */
@@ -39,6 +72,8 @@ export type MissReason =
   | { readonly kind: "diverged"; readonly atToken: number }
   /** It was kept, but had to leave RAM for newer prompts, and the SSD has none of it either. */
   | { readonly kind: "evicted" }
+  /** It is in RAM for nothing but its own chat's next turn. */
+  | { readonly kind: "do-not-keep" }
   | { readonly kind: "damaged-block"; readonly message: string }
   /** The SSD has it, but it could not be read this time. */
   | { readonly kind: "restore-failed"; readonly message: string };
@@ -60,6 +95,8 @@ export type GenerateResult = {
   readonly finishReason: FinishReason;
   /** Of each token that has a part in the text; absent unless asked for. */
   readonly logprobs?: readonly ChosenLogprob[];
+  /** False when what is pinned already leaves no room for it; absent unless a pin was asked for. */
+  readonly isPinned?: boolean;
 };
 
 export type GenerateProgress =

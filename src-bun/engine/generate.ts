@@ -12,6 +12,7 @@ import type {
 import type { MlxArray } from "../mlx/array.ts";
 import type { MlxOps } from "../mlx/ops.ts";
 import type { MlxRuntime } from "../mlx/runtime.ts";
+import type { Conversation } from "../model/conversation.ts";
 import type { LiveKv } from "../model/live-kv.ts";
 import type { LoadedModel } from "../model/loaded-model.ts";
 import { TextStream } from "../model/text-stream.ts";
@@ -65,6 +66,9 @@ const checkBias = ({ model }: Workbench, { sampling }: GenerateRequest): void =>
   );
 };
 
+const conversationOf = ({ messages, tools }: GenerateRequest): Conversation =>
+  tools === undefined ? { messages } : { messages, tools };
+
 const encodePrompt = async (bench: Workbench, request: GenerateRequest, signal: AbortSignal): Promise<Uint32Array> => {
   const { model } = bench;
   if (request.model !== null && request.model !== model.id) {
@@ -72,7 +76,7 @@ const encodePrompt = async (bench: Workbench, request: GenerateRequest, signal: 
   }
   if (request.messages.length === 0) throw new KeepwarmError("bad-request", "The request holds no message to answer.");
   checkBias(bench, request);
-  const prompt = await model.template.encode({ messages: request.messages }, signal);
+  const prompt = await model.template.encode(conversationOf(request), signal);
   const { contextTokens } = model.llama.config;
   if (prompt.length >= contextTokens) {
     throw new KeepwarmError(

@@ -3,46 +3,20 @@ import * as v from "valibot";
 import { KeepwarmError } from "../base/errors.ts";
 import type { GenerateRequest } from "../contract/engine.ts";
 import { maxTokensField, modelField, stopList, stopString, topLogprobsField } from "./generate-fields.ts";
+import { labelEntries, labelOf } from "./label-of.ts";
+import { messageField } from "./message-field.ts";
 import { parseJson, parseOutside } from "./parse-outside.ts";
 import { samplingEntries, samplingOf } from "./sampling-fields.ts";
+import { toolsField } from "./tools-field.ts";
 import { refuseUnsupported } from "./unsupported.ts";
 
 export type ChatCompletion = {
   readonly request: GenerateRequest;
+  /** Kinds of tools that were left out, because Keepwarm does not know them. */
+  readonly skippedTools: readonly string[];
   readonly stream: boolean;
   readonly includeUsage: boolean;
 };
-
-const textPart = v.pipe(
-  v.looseObject(
-    { type: v.string("must be text"), text: v.optional(v.string("must be text"), "") },
-    "must be an object",
-  ),
-  v.check((part) => part.type === "text", "is not text; Keepwarm does not support other content yet"),
-);
-
-const textParts = v.pipe(
-  v.array(textPart),
-  v.transform((parts) => parts.map((part) => part.text).join("")),
-);
-const plainText = v.string("must be text or a list of text parts");
-
-const messageSchema = v.pipe(
-  v.looseObject(
-    {
-      role: v.picklist(
-        ["system", "developer", "user", "assistant"],
-        "must be system, developer, user or assistant; Keepwarm does not support others yet",
-      ),
-      content: v.lazy((input) => (Array.isArray(input) ? textParts : plainText)),
-    },
-    "must be an object",
-  ),
-  v.transform(({ role, content }) => ({
-    role: role === "developer" ? ("system" as const) : role,
-    content,
-  })),
-);
 
 const flag = v.nullish(v.boolean("must be true or false"), false);
 
@@ -54,9 +28,13 @@ const stopOne = v.pipe(
 const chatSchema = v.object({
   model: modelField,
   messages: v.pipe(
-    v.array(messageSchema, "must be a list of messages"),
+    v.array(messageField, "must be a list of messages"),
     v.minLength(1, "must hold at least one message"),
   ),
+  tools: v.nullish(toolsField),
+  /** What else it may be was refused before. */
+  tool_choice: v.optional(v.unknown()),
+  ...labelEntries,
   max_tokens: maxTokensField,
   max_completion_tokens: maxTokensField,
   ...samplingEntries,
@@ -78,6 +56,12 @@ const toldOf = (chat: ChatFields): Pick<GenerateRequest, "stop" | "topLogprobs">
   };
 };
 
+/** With "none" the model is not even told of the tools: nothing else would keep it from calling one. */
+const toolsOf = (chat: ChatFields): Pick<GenerateRequest, "tools"> => {
+  const tools = chat.tool_choice === "none" ? [] : (chat.tools?.tools ?? []);
+  return tools.length === 0 ? {} : { tools };
+};
+
 /** Throws a "bad-request" that names the field. */
 export const parseChatRequest = (body: string): ChatCompletion => {
   const value = parseJson(body);
@@ -85,14 +69,18 @@ export const parseChatRequest = (body: string): ChatCompletion => {
     throw new KeepwarmError("bad-request", "The body must be a JSON object.");
   refuseUnsupported(value);
   const chat = parseOutside(chatSchema, value);
+  const label = labelOf(chat);
   return {
     request: {
       messages: chat.messages,
+      ...toolsOf(chat),
       model: chat.model,
       maxTokens: chat.max_completion_tokens ?? chat.max_tokens,
       sampling: samplingOf(chat),
       ...toldOf(chat),
+      ...(label === null ? {} : { keep: { label } }),
     },
+    skippedTools: chat.tools?.skipped ?? [],
     stream: chat.stream,
     includeUsage: chat.stream_options?.include_usage ?? false,
   };

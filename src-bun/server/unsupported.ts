@@ -18,18 +18,16 @@ const requestFields: readonly Field[] = [
   { name: "functions", isNeutral: isEmptyList },
   { name: "modalities", isNeutral: (value) => Array.isArray(value) && value.length === 1 && value[0] === "text" },
   { name: "n", isNeutral: oneOf(1) },
+  { name: "parallel_tool_calls", isNeutral: oneOf(true) },
   { name: "prediction", isNeutral: never },
   { name: "response_format", isNeutral: isPlainText },
   { name: "tool_choice", isNeutral: oneOf("none", "auto") },
-  { name: "tools", isNeutral: isEmptyList },
   { name: "web_search_options", isNeutral: never },
 ];
 
 const messageFields: readonly Field[] = [
   { name: "audio", isNeutral: never },
   { name: "function_call", isNeutral: never },
-  { name: "tool_call_id", isNeutral: never },
-  { name: "tool_calls", isNeutral: isEmptyList },
 ];
 
 const refuse = (holder: object, fields: readonly Field[], prefix: string): void => {

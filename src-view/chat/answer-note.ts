@@ -11,6 +11,7 @@ const coldText = (reason: Figures["missReason"]): string => {
       return texts.note.damaged;
     case "evicted":
       return texts.note.evicted;
+    case "do-not-keep":
     case "cold":
     case "diverged":
     case undefined:
@@ -42,6 +43,8 @@ const reason = ({ missReason }: Figures): readonly string[] => {
       return [texts.details.damaged(missReason.message)];
     case "evicted":
       return [texts.details.evicted];
+    case "do-not-keep":
+      return [texts.details.notKept];
     case "restore-failed":
       return [texts.details.restoreFailed(missReason.message)];
     case "cold":

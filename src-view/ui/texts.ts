@@ -128,6 +128,7 @@ export const texts = {
       `The prompt parts from what was kept at token ${formatCount(atToken)}; from there it was computed.`,
     damaged: (message: string) => `A kept block could not be used: ${message}`,
     evicted: "More of the prompt was kept, but it had to make room for newer ones.",
+    notKept: "More of the prompt is in memory, but only for the chat that asked not to be kept.",
     restoreFailed: (message: string) => `What the SSD keeps could not be read this time: ${message}`,
     written: (tokens: number) => `${formatCount(tokens)} tokens were written.`,
     prefill: (tokensPerSecond: number) => `New prompt tokens were read at ${formatRate(tokensPerSecond)}.`,

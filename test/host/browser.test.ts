@@ -136,7 +136,7 @@ describe("the WebSocket", () => {
       id: null,
       error: { message: expect.stringContaining("8 MiB") },
     });
-    server.engine.script = async (request) => resultOf({ promptTokens: request.messages[0]?.content.length ?? 0 });
+    server.engine.script = async (request) => resultOf({ promptTokens: request.messages[0]?.content?.length ?? 0 });
     socket.send(generate("large", "x".repeat(7 * MIB)));
     socket.send(generate("small", "x"));
     expect(await next()).toMatchObject({ kind: "result", id: "large", result: { promptTokens: 7 * MIB } });
@@ -161,7 +161,7 @@ describe("a body", () => {
   const chat = (content: string): string => JSON.stringify({ messages: [{ role: "user", content }] });
 
   test("of 31 MiB is taken, and one of 33 MiB refused in words", async () => {
-    server.engine.script = async (request) => resultOf({ promptTokens: request.messages[0]?.content.length ?? 0 });
+    server.engine.script = async (request) => resultOf({ promptTokens: request.messages[0]?.content?.length ?? 0 });
     const taken = await post(chat("x".repeat(31 * MIB)));
     expect(await taken.json()).toHaveProperty("usage.prompt_tokens", 31 * MIB);
     const refused = await post(chat("x".repeat(33 * MIB)));

@@ -30,8 +30,8 @@ describe("a body of the wrong shape is refused in words that name the field", ()
     [{ messages: [{ role: "user" }] }, '"messages[0].content" is missing.'],
     [{ messages: [{ role: "user", content: 5 }] }, '"messages[0].content" must be text or a list of text parts.'],
     [
-      { messages: [{ role: "tool", content: "" }] },
-      '"messages[0].role" must be system, developer, user or assistant; Keepwarm does not support others yet.',
+      { messages: [{ role: "function", content: "" }] },
+      '"messages[0].role" must be system, developer, user, assistant or tool; Keepwarm does not support others yet.',
     ],
     [
       { messages: [{ role: "user", content: [{ type: "image_url", image_url: { url: "secret" } }] }] },
@@ -71,7 +71,7 @@ describe("a body of the wrong shape is refused in words that name the field", ()
   test("a deeply nested body", () => {
     const deep = "[".repeat(100_000) + "]".repeat(100_000);
     expect(refusal(`{"messages": ${deep}}`)).toBe('"messages[0].role" is missing.');
-    expect(parseChatRequest(`{"messages": ${JSON.stringify(messages)}, "metadata": ${deep}}`).stream).toBe(false);
+    expect(parseChatRequest(`{"messages": ${JSON.stringify(messages)}, "unheard_of": ${deep}}`).stream).toBe(false);
   });
 });
 
@@ -86,7 +86,6 @@ test("a lone surrogate in a stop string is what text has in its place", () => {
 
 describe("what Keepwarm does not do is refused by name", () => {
   test.each([
-    ["tools", [{ type: "function" }]],
     ["tool_choice", "required"],
     ["functions", [{}]],
     ["n", 2],
@@ -97,8 +96,10 @@ describe("what Keepwarm does not do is refused by name", () => {
   });
 
   test("in a message too", () => {
-    const called = [...messages, { role: "assistant", content: null, tool_calls: [{ id: "1" }] }];
-    expect(refusal({ messages: called })).toBe('Keepwarm does not support "messages[1].tool_calls" yet. Leave it out.');
+    const called = [...messages, { role: "assistant", content: "", function_call: { name: "f" } }];
+    expect(refusal({ messages: called })).toBe(
+      'Keepwarm does not support "messages[1].function_call" yet. Leave it out.',
+    );
   });
 });
 
@@ -123,5 +124,6 @@ test("what changes nothing is accepted", () => {
     model: null,
     maxTokens: null,
     sampling: defaultSampling,
+    keep: { label: "somebody" },
   });
 });
