@@ -8,7 +8,7 @@ export type WireError = { readonly code: string; readonly message: string };
 export type JsonObject = { readonly [key: string]: unknown };
 
 /** One call of a tool that an assistant made. */
-export type ToolCall = {
+type ToolCall = {
   readonly id: string;
   readonly type: "function";
   readonly function: {
