@@ -2,6 +2,7 @@
 import type { Found } from "../storage/ssd-cache.ts";
 import { isNextTurn, type KeptBlock, type Tip } from "./kept-unit.ts";
 import type { KvBlocks } from "./kv-blocks.ts";
+import { cloneKvCaches, disposeResources } from "./kv-caches.ts";
 import type { RamTier } from "./ram-tier.ts";
 
 /** Where RAM holds the longest prefix. */
@@ -34,11 +35,12 @@ export class LiveStart<Kv, Block> {
         return { kv: this.#kv.allocate(capacity), uses: 0, holds: [] };
       case "live":
         this.#makeRoom(this.#kv.liveBytesOf(capacity));
-        return { kv: this.#kv.clone(source.kv, source.length, capacity), uses: 0, holds: [] };
+        return { kv: cloneKvCaches(this.#kv, source.kv, { length: source.length, capacity }), uses: 0, holds: [] };
       case "tip": {
         const { tip, length } = source;
-        const isNext = isNextTurn(tip.promptTokens, tip.tokens.length, length);
-        return isNext ? this.#move(tip, length, capacity) : this.#copy(tip, length, capacity);
+        // A pinned tip stays where it is, whatever becomes of the request.
+        const isMoved = !tip.isPinned && isNextTurn(tip.promptTokens, tip.tokens.length, length);
+        return isMoved ? this.#move(tip, length, capacity) : this.#copy(tip, length, capacity);
       }
       case "blocks":
         return this.#join(source, capacity);
@@ -52,7 +54,7 @@ export class LiveStart<Kv, Block> {
       this.#kv.truncate(tip.kv, length);
       this.#kv.reserve(tip.kv, capacity);
     } catch (thrown) {
-      this.#kv.dispose(tip.kv);
+      disposeResources(this.#kv, { kvs: [tip.kv] });
       throw thrown;
     }
     return { kv: tip.kv, uses: tip.uses + 1, holds: [] };
@@ -64,7 +66,7 @@ export class LiveStart<Kv, Block> {
     this.#ram.hold(tip);
     try {
       if (this.#makeRoom(this.#kv.liveBytesOf(capacity))) {
-        return { kv: this.#kv.clone(tip.kv, length, capacity), uses: 0, holds: [] };
+        return { kv: cloneKvCaches(this.#kv, tip.kv, { length, capacity }), uses: 0, holds: [] };
       }
     } finally {
       this.#ram.endHold(tip);

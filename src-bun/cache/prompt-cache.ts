@@ -5,6 +5,7 @@ import type { MissReason } from "../contract/engine.ts";
 import type { ColdTier } from "./cold-tier.ts";
 import type { KeptBlock, KeptUnit } from "./kept-unit.ts";
 import type { KvBlocks } from "./kv-blocks.ts";
+import { cacheBytes, disposeResources } from "./kv-caches.ts";
 import { LiveStart, type Source } from "./live-start.ts";
 import { RamTier } from "./ram-tier.ts";
 import type { RetentionPolicy } from "./retention-policy.ts";
@@ -18,7 +19,22 @@ export type Take<Kv> = {
   readonly reason: MissReason | null;
 };
 
+/** What is asked for an entry. */
+export type PutOptions = {
+  readonly label?: string;
+  readonly ttlMs?: number;
+  /** May stay in RAM for the chat's own next turn, and goes nowhere else. */
+  readonly noStore?: boolean;
+  readonly pin?: boolean;
+};
+
+/** Of the budget; more would leave too little for what runs. */
+const PINNED_SHARE = 0.8;
+
 type OpenTake<Block> = {
+  /** Nobody else may find what is computed. */
+  readonly noStore: boolean;
+  readonly isRestored: boolean;
   readonly prompt: Uint32Array;
   /** How often prompts went on from what this one goes on from. */
   readonly uses: number;
@@ -38,6 +54,7 @@ export class PromptCache<Kv, Block> {
   readonly #filling = new Set<Kv>();
   /** Takes whose KV the cache owns, although their put threw afterwards. */
   readonly #adopted = new WeakSet<Take<Kv>>();
+  readonly #now: () => number;
   #maxBytes: number;
 
   constructor(options: {
@@ -45,8 +62,11 @@ export class PromptCache<Kv, Block> {
     policy: RetentionPolicy;
     kv: KvBlocks<Kv, Block>;
     cold: ColdTier | null;
+    /** Milliseconds, monotonic. */
+    now: () => number;
   }) {
     this.#maxBytes = options.maxBytes;
+    this.#now = options.now;
     this.#kv = options.kv;
     this.#cold = options.cold;
     this.#ram = new RamTier(options.kv, options.policy);
@@ -91,6 +111,15 @@ export class PromptCache<Kv, Block> {
     return this.#ram.blockBytes;
   }
 
+  /** Of what is pinned, and of the blocks that it continues. */
+  get pinnedBytes(): number {
+    return this.#ram.pinnedBytes;
+  }
+
+  get bytesByLabel(): ReadonlyMap<string | null, number> {
+    return this.#ram.bytesByLabel;
+  }
+
   /** Of blocks that open takes hold. */
   get heldBytes(): number {
     return this.#ram.heldBytes;
@@ -98,12 +127,15 @@ export class PromptCache<Kv, Block> {
 
   /** Of what open takes compute on. */
   get liveBytes(): number {
-    const live = [...this.#filling, ...[...this.#open.keys()].map(({ kv }) => kv)];
-    return live.reduce((sum, kv) => sum + this.#kv.bytes(kv), 0);
+    return cacheBytes(this.#kv, { kvs: [...this.#filling, ...[...this.#open.keys()].map(({ kv }) => kv)] });
   }
 
-  /** The longest usable prefix of the prompt, at most all but its last token, with room for `capacity` tokens. */
-  async take(prompt: Uint32Array, namespace: string, capacity: number): Promise<Take<Kv>> {
+  /**
+   * The longest usable prefix of the prompt, at most all but its last token, with room for `capacity` tokens. What a
+   * no-store take computes is found by nobody else.
+   */
+  async take(prompt: Uint32Array, namespace: string, capacity: number, noStore = false): Promise<Take<Kv>> {
+    this.expire();
     const wanted = prompt.subarray(0, Math.max(0, prompt.length - 1));
     const room = Math.max(capacity, prompt.length);
     let fault: Fault | null = null;
@@ -115,7 +147,7 @@ export class PromptCache<Kv, Block> {
       if (restored.kind === "hit") {
         const reason = this.#reason(wanted, namespace, durable, fault);
         const take = { namespace, kv: restored.kv, cachedTokens: { ram: 0, ssd: durable }, reason };
-        return this.#opened(take, { prompt, uses: 1, holds: [] });
+        return this.#opened(take, { prompt, uses: 1, holds: [], noStore, isRestored: true });
       }
       fault = restored;
     }
@@ -124,29 +156,52 @@ export class PromptCache<Kv, Block> {
     const { kv, uses, holds } = this.#start.from(source, room);
     return this.#opened(
       { namespace, kv, cachedTokens: { ram: source.length, ssd: 0 }, reason },
-      { prompt, uses, holds },
+      { prompt, uses, holds, noStore, isRestored: false },
     );
   }
 
-  /** Ends a take: the KV, whose positions are `tokens`, becomes the chat's tip. Requires at least one token. */
-  put(take: Take<Kv>, tokens: Uint32Array, promptTokens: number): void {
+  /**
+   * Ends a take: the KV, whose positions are `tokens`, becomes the chat's tip. Requires at least one token. A pin may
+   * be refused; the tip is kept all the same.
+   */
+  put(
+    take: Take<Kv>,
+    tokens: Uint32Array,
+    promptTokens: number,
+    options: PutOptions = {},
+  ): { readonly isPinned: boolean } {
     if (tokens.length === 0) throw new RangeError("an empty sequence cannot be kept");
     this.#kv.truncate(take.kv, tokens.length);
-    const { uses } = this.#close(take);
-    this.#ram.keep({ namespace: take.namespace, tokens, promptTokens, uses, kv: take.kv });
+    const { uses, noStore, isRestored } = this.#close(take);
+    if (isRestored && !this.promoteRestores) {
+      disposeResources(this.#kv, { kvs: [take.kv] });
+      return { isPinned: false };
+    }
+    const { label = null, ttlMs = Number.POSITIVE_INFINITY, pin = false } = options;
+    const { namespace, kv } = take;
+    const kept = { namespace, tokens, promptTokens, uses, kv, label, noStore: options.noStore ?? noStore };
+    const tip = { ...kept, expiresAtMs: this.#now() + ttlMs, isPinned: false };
+    const isPinned = pin && this.#ram.hasRoomToPin(tip, PINNED_SHARE * this.#maxBytes);
+    this.#ram.keep(isPinned ? { ...tip, isPinned, expiresAtMs: Number.POSITIVE_INFINITY } : tip);
     try {
       this.evictToBudget();
     } catch (thrown) {
       this.#adopted.add(take);
       throw thrown;
     }
+    return { isPinned };
+  }
+
+  /** Lets go what is out of time. A take does so too; this is for the time in which nobody asks. */
+  expire(): void {
+    if (this.#ram.expire(this.#now())) this.reclaim();
   }
 
   /** Ends a take of which nothing is to be kept. Safe to call after a put that threw. */
   release(take: Take<Kv>): void {
     if (this.#adopted.delete(take)) return;
     this.#close(take);
-    this.#kv.dispose(take.kv);
+    disposeResources(this.#kv, { kvs: [take.kv] });
   }
 
   clear(): void {
@@ -155,6 +210,11 @@ export class PromptCache<Kv, Block> {
 
   /** Whether a unit may leave RAM now; one that may not is asked about again. */
   protected canEvict(_unit: KeptUnit<Kv, Block>): boolean {
+    return true;
+  }
+
+  /** Whether what a request restored from the second tier is found by others at once, and stays in RAM afterwards. */
+  protected get promoteRestores(): boolean {
     return true;
   }
 
@@ -195,9 +255,9 @@ export class PromptCache<Kv, Block> {
     if (tip !== null) best = { kind: "tip", ...tip };
     const blocks = this.#ram.findBlocks(wanted, namespace);
     if (blocks.length > best.length) best = { kind: "blocks", ...blocks };
-    for (const [take, { prompt }] of this.#open) {
-      if (take.namespace !== namespace) continue;
-      const length = commonPrefix(this.#computed(take, prompt), wanted);
+    for (const [take, open] of this.#open) {
+      if (take.namespace !== namespace || open.noStore || (open.isRestored && !this.promoteRestores)) continue;
+      const length = commonPrefix(this.#computed(take, open.prompt), wanted);
       if (length > best.length) best = { kind: "live", kv: take.kv, length };
     }
     return best;
@@ -236,7 +296,7 @@ export class PromptCache<Kv, Block> {
 
   #abandon(kv: Kv): void {
     this.#filling.delete(kv);
-    this.#kv.dispose(kv);
+    disposeResources(this.#kv, { kvs: [kv] });
   }
 
   /** Asked before anything is moved. */
@@ -244,15 +304,25 @@ export class PromptCache<Kv, Block> {
     if (fault !== null && length < fault.length) return fault.reason;
     if (length > 0 && length === wanted.length) return null;
     if (this.#ram.evicted.longestPrefix(namespace, wanted) > length) return { kind: "evicted" };
+    if (this.#hiddenPrefix(wanted, namespace) > length) return { kind: "do-not-keep" };
     if (length === 0) return { kind: "cold" };
     return this.#partsAt(wanted, namespace, length) ? { kind: "diverged", atToken: length } : null;
   }
 
+  #hiddenPrefix(wanted: Uint32Array, namespace: string): number {
+    let longest = this.#ram.hiddenPrefix(wanted, namespace);
+    for (const [take, { prompt, noStore }] of this.#open) {
+      if (take.namespace !== namespace || !noStore) continue;
+      longest = Math.max(longest, commonPrefix(this.#computed(take, prompt), wanted));
+    }
+    return longest;
+  }
+
   #partsAt(wanted: Uint32Array, namespace: string, length: number): boolean {
     if (this.#ram.partsAt(wanted, namespace, length)) return true;
-    for (const [take, { prompt }] of this.#open) {
+    for (const [take, { prompt, noStore }] of this.#open) {
       const computed = this.#computed(take, prompt);
-      if (take.namespace !== namespace || computed.length <= length) continue;
+      if (take.namespace !== namespace || noStore || computed.length <= length) continue;
       if (commonPrefix(computed, wanted) === length) return true;
     }
     const durable = this.#cold?.longestDurablePrefix(wanted, namespace) ?? 0;

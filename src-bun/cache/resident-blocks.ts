@@ -1,7 +1,7 @@
 // The blocks in RAM: a prefix tree for each namespace. A block lives as long as one that continues it.
 import { BlockTree, type Found, type TreeBlock } from "../storage/ssd-cache.ts";
 import type { Candidates } from "./candidates.ts";
-import type { KeptBlock } from "./kept-unit.ts";
+import { type KeptBlock, mayLeave } from "./kept-unit.ts";
 
 type Node<Block> = TreeBlock<KeptBlock<Block>>;
 
@@ -24,9 +24,22 @@ export class ResidentBlocks<Kv, Block> {
   }
 
   get heldBytes(): number {
-    let bytes = 0;
-    for (const tree of this.#trees.values()) for (const unit of tree.values()) if (unit.holds > 0) bytes += unit.bytes;
-    return bytes;
+    return this.values().reduce((sum, { holds, bytes }) => sum + (holds > 0 ? bytes : 0), 0);
+  }
+
+  /** Of pinned blocks and of those that they continue. */
+  get pinnedBytes(): number {
+    const pinned = new Set<Node<Block>>();
+    for (const tree of this.#trees.values()) {
+      for (const { isPinned, key } of tree.values()) {
+        for (let node = isPinned ? (tree.get(key) ?? null) : null; node !== null; node = node.parent) pinned.add(node);
+      }
+    }
+    return [...pinned].reduce((sum, { value }) => sum + value.bytes, 0);
+  }
+
+  values(): KeptBlock<Block>[] {
+    return [...this.#trees.values()].flatMap((tree) => [...tree.values()]);
   }
 
   find(tokens: Uint32Array, namespace: string): Found<KeptBlock<Block>> {
@@ -53,7 +66,7 @@ export class ResidentBlocks<Kv, Block> {
     if (node === null) throw new Error("a block was kept twice");
     this.#bytes += value.bytes;
     if (parent !== null) this.#candidates.delete(parent.value);
-    this.#candidates.add(value);
+    this.settle(value);
     return node;
   }
 
@@ -79,7 +92,7 @@ export class ResidentBlocks<Kv, Block> {
 
   /** Makes the block a candidate again when nothing needs it any more. */
   settle(unit: KeptBlock<Block>): void {
-    if (unit.holds === 0 && this.isLeaf(unit)) this.#candidates.add(unit);
+    if (mayLeave(unit) && this.isLeaf(unit)) this.#candidates.add(unit);
     else this.#candidates.delete(unit);
   }
 
@@ -89,7 +102,7 @@ export class ResidentBlocks<Kv, Block> {
 
   /** Forgets every block and returns them; their memory is the caller's. */
   clear(): KeptBlock<Block>[] {
-    const all = [...this.#trees.values()].flatMap((tree) => [...tree.values()]);
+    const all = this.values();
     for (const unit of all) this.#candidates.delete(unit);
     this.#trees.clear();
     this.#bytes = 0;

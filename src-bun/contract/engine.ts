@@ -129,6 +129,10 @@ export type EngineStatus = {
     readonly tipBytes: number;
     readonly blocks: number;
     readonly blockBytes: number;
+    /** Of tips and blocks that no eviction takes. */
+    readonly pinnedBytes: number;
+    /** Bytes in RAM by the name of the client who left them; null for those without a name. */
+    readonly labels: readonly { readonly label: string | null; readonly bytes: number }[];
     readonly ssdBytes: number;
   };
   /** Of the write-behind: jobs not yet durable, and those that were given up. */

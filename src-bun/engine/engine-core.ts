@@ -26,6 +26,8 @@ const PENDING_WRITE_BYTES = 1 << 30;
 const MLX_CACHE_BYTES = 256 << 20;
 /** How long another model waits for the writes of the one before. */
 const UNLOAD_FLUSH_MS = 30_000;
+/** How late a prompt may go whose time is over, while nobody asks for anything. */
+const EXPIRY_CHECK_MS = 5_000;
 /** More would only wait; a client that is refused can try again. */
 const MAX_REQUESTS = 128;
 
@@ -55,6 +57,7 @@ export class EngineCore {
   #runtime: MlxRuntime | null = null;
   #ssd: Ssd | null = null;
   #bench: Workbench | null = null;
+  #expiryTimer: NodeJS.Timeout | null = null;
   #ssdFault: string | null = null;
   #writesEnded: Promise<void> = Promise.resolve();
   #droppedJobs = 0;
@@ -109,6 +112,8 @@ export class EngineCore {
         tipBytes: bench?.cache.tipBytes ?? 0,
         blocks: bench?.cache.blocks ?? 0,
         blockBytes: bench?.cache.blockBytes ?? 0,
+        pinnedBytes: bench?.cache.pinnedBytes ?? 0,
+        labels: [...(bench?.cache.bytesByLabel ?? [])].map(([label, bytes]) => ({ label, bytes })),
         ssdBytes: this.#ssd?.store.usage().bytes ?? 0,
       },
       writes: {
@@ -148,6 +153,7 @@ export class EngineCore {
         policy: new LruRetention(),
         kv,
         cold: store,
+        now: () => performance.now(),
       }),
       writeBehind:
         store &&
@@ -161,6 +167,7 @@ export class EngineCore {
       randomSeed: () => crypto.getRandomValues(new Uint32Array(1))[0] ?? 0,
       turn: nextTurn,
     };
+    this.#expiryTimer = setInterval(() => this.#bench?.cache.expire(), EXPIRY_CHECK_MS).unref();
     unfinished.move();
     return describe(model);
   }
@@ -171,6 +178,7 @@ export class EngineCore {
     const bench = this.#bench;
     if (bench === null) return;
     this.#bench = null;
+    clearInterval(this.#expiryTimer ?? undefined);
     await bench.writeBehind?.flush(flushMs);
     this.#writesEnded = bench.writeBehind?.idle() ?? Promise.resolve();
     this.#droppedJobs += bench.writeBehind?.status.droppedJobs ?? 0;

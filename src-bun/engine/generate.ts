@@ -1,6 +1,6 @@
 // One request from its messages to its last token: take what is warm, prefill the rest, decode, put it back.
 import { KeepwarmError } from "../base/errors.ts";
-import type { PromptCache, Take } from "../cache/prompt-cache.ts";
+import type { PromptCache, PutOptions, Take } from "../cache/prompt-cache.ts";
 import type { WriteBehind } from "../cache/write-behind.ts";
 import type {
   ChosenLogprob,
@@ -8,6 +8,7 @@ import type {
   GenerateProgress,
   GenerateRequest,
   GenerateResult,
+  KeepWish,
 } from "../contract/engine.ts";
 import type { MlxArray } from "../mlx/array.ts";
 import type { MlxOps } from "../mlx/ops.ts";
@@ -98,12 +99,13 @@ export const generate = async (
   const prompt = await encodePrompt(bench, request, signal);
   const order = { bench, request, prompt, arrivedMs, onProgress, signal };
   const room = Math.min(request.maxTokens ?? ANSWER_ROOM_TOKENS, ANSWER_ROOM_TOKENS);
-  const take = await bench.cache.take(prompt, bench.model.namespace, prompt.length + room);
+  const take = await bench.cache.take(prompt, bench.model.namespace, prompt.length + room, request.keep?.noStore);
   const timing: Timing = { prefillMs: 0, firstTokenMs: null, lastTokenMs: 0 };
   try {
     const answer = await compute(order, take, timing);
-    await keep(order, take, answer.tokens);
-    return describe(order, take, answer, timing);
+    const isPinned = await keep(order, take, answer.tokens);
+    const result = describe(order, take, answer, timing);
+    return request.keep?.pin === true ? { ...result, isPinned } : result;
   } catch (thrown) {
     // Whatever failed may have left half a step in the KV.
     bench.cache.release(take);
@@ -189,18 +191,31 @@ const decode = async (
   }
 };
 
-/** The KV holds the prompt, or what was finished of it, and the answer but for the token that was never fed. */
-const keep = async ({ bench, prompt }: Order, take: Take<LiveKv>, answer: readonly number[]): Promise<void> => {
+const putOptions = ({ ttlSeconds, ...wish }: KeepWish): PutOptions =>
+  ttlSeconds === undefined ? wish : { ...wish, ttlMs: ttlSeconds * 1000 };
+
+/**
+ * The KV holds the prompt, or what was finished of it, and the answer but for the token that was never fed. Returns
+ * whether it is pinned.
+ */
+const keep = async (
+  { bench, prompt, request }: Order,
+  take: Take<LiveKv>,
+  answer: readonly number[],
+): Promise<boolean> => {
+  const wish = request.keep ?? {};
   const { kv } = take;
   const tokens = new Uint32Array(kv.length);
   tokens.set(prompt.subarray(0, kv.length));
   if (kv.length > prompt.length) tokens.set(answer.slice(0, kv.length - prompt.length), prompt.length);
   if (tokens.length === 0) {
     bench.cache.release(take);
-    return;
+    return false;
   }
-  await bench.writeBehind?.schedule(tokens, take.namespace, kv, bench.turn);
-  bench.cache.put(take, tokens, Math.min(prompt.length, tokens.length));
+  // The SSD tier knows no times yet, and would keep for ever what was to go.
+  const isForSsd = wish.noStore !== true && wish.ttlSeconds === undefined;
+  if (isForSsd) await bench.writeBehind?.schedule(tokens, take.namespace, kv, bench.turn);
+  return bench.cache.put(take, tokens, Math.min(prompt.length, tokens.length), putOptions(wish)).isPinned;
 };
 
 const perSecond = (tokens: number, ms: number): number | null => (tokens > 0 && ms > 0 ? (tokens / ms) * 1000 : null);

@@ -26,12 +26,19 @@ export class KeptPromptsModel {
   readonly #cache: PromptCache<FakeKv, FakeBlock>;
   readonly #open: Open[] = [];
   readonly #known: Uint32Array[] = [];
+  #nowMs = 0;
   readonly #everKept: { readonly namespace: string; readonly tokens: Uint32Array }[] = [];
 
   constructor(random: Random) {
     this.#random = random;
     const maxBytes = 300 + random.below(4000);
-    this.#cache = new PromptCache<FakeKv, FakeBlock>({ maxBytes, policy: this.#policy(), kv: this.#kv, cold: null });
+    this.#cache = new PromptCache<FakeKv, FakeBlock>({
+      maxBytes,
+      policy: this.#policy(),
+      kv: this.#kv,
+      cold: null,
+      now: () => this.#nowMs,
+    });
   }
 
   async step(): Promise<void> {

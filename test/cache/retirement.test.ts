@@ -62,7 +62,7 @@ describe("the budget", () => {
       }
     }
     const kv = new FakeKvBlocks();
-    const cache = new Careful({ maxBytes: 3, policy: new LruRetention(), kv, cold: null });
+    const cache = new Careful({ maxBytes: 3, policy: new LruRetention(), kv, cold: null, now: () => 0 });
     for (const prompt of [tokens(1, 2, 3), tokens(4, 5, 6)]) {
       const take = await cache.take(prompt, NS, 3);
       kv.compute(take.kv, prompt);

@@ -40,7 +40,7 @@ const status: EngineStatus = {
   activeRequests: 0,
   liveHandles: 0,
   memory: { activeBytes: 0, cacheBytes: 0, peakBytes: 0 },
-  cache: { tips: 0, tipBytes: 0, blocks: 0, blockBytes: 0, ssdBytes: 0 },
+  cache: { tips: 0, tipBytes: 0, blocks: 0, blockBytes: 0, pinnedBytes: 0, labels: [], ssdBytes: 0 },
   writes: { pendingJobs: 0, droppedJobs: 0, lastError: null },
 };
 

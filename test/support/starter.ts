@@ -56,7 +56,7 @@ export class Starter implements Disposable {
   }
 
   promptCache(cold: ColdTier | null = null, maxBytes = 2 ** 31): PromptCache<LiveKv, KvBlock> {
-    return new PromptCache<LiveKv, KvBlock>({ maxBytes, policy: new LruRetention(), kv: this.kv, cold });
+    return new PromptCache<LiveKv, KvBlock>({ maxBytes, policy: new LruRetention(), kv: this.kv, cold, now: () => 0 });
   }
 
   /** Logits of the last of `ids`, computed after what `kv` holds. */
